@@ -13,7 +13,7 @@ import (
 type Sampled struct {
 	Metric  string  `json:"metric"` // gpu_active, sm_active, sm_issue, tensor_active, dram_read, dram_write
 	Mean    float64 `json:"mean"`   // 0 to 1
-	Error   float64 `json:"error"`  // standard error of the mean
+	Error   float64 `json:"error"`  // standard error of the mean, and what rounding to whole percents can hide
 	Samples int     `json:"samples"`
 }
 

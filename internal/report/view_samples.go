@@ -19,7 +19,7 @@ type SampleRow struct {
 // SampleView are the sampled counters.
 var SampleView = View[SampleRow]{
 	Name: "samples", Order: Order{Key: "span_ns", Descending: true},
-	Legend: "sampled by nsys while the program ran, not counted by ncu: means over readings that lie wholly inside, as shares of what the unit can do; ± is the standard error. Regions shorter than 1 ms are left out",
+	Legend: "sampled by nsys while the program ran, not counted by ncu: means over readings that lie wholly inside, as shares of what the unit can do; ± is the standard error plus what rounding of the readings to whole percents can hide. Regions shorter than 1 ms are left out",
 	Columns: append([]Column[SampleRow]{
 		{Key: "of", Detail: true, Value: func(r *SampleRow) any { return r.Of }},
 		{Key: "name", Title: "region or steps", Format: ID, Value: func(r *SampleRow) any { return r.Name }},

@@ -42,12 +42,29 @@ func (s *Samples) Square() {
 type Moments struct {
 	N            int
 	Sum, Squares float64
+	Rounding     float64 // what rounding can hide in each reading, added up
 }
 
 // Add takes the readings of another.
-func (m *Moments) Add(o Moments) { m.N, m.Sum, m.Squares = m.N+o.N, m.Sum+o.Sum, m.Squares+o.Squares }
+func (m *Moments) Add(o Moments) {
+	m.N, m.Sum, m.Squares, m.Rounding = m.N+o.N, m.Sum+o.Sum, m.Squares+o.Squares, m.Rounding+o.Rounding
+}
 
-// Mean is the mean of the readings and its standard error; 0 readings give 0.
+// reading is one value, 0 to 1. nsys gives whole percents: 0 is none at all, 1 is
+// anything up to that, as ncu showed beside it, and others are rounded.
+func reading(v float64) Moments {
+	m := Moments{N: 1, Sum: v, Squares: v * v, Rounding: 0.005}
+	switch {
+	case v <= 0:
+		m.Rounding = 0
+	case v < 0.015:
+		m.Rounding = 0.01
+	}
+	return m
+}
+
+// Mean is the mean of the readings and its error: the standard error and what
+// rounding can hide; 0 readings give 0.
 func (m Moments) Mean() (mean, err float64) {
 	if m.N == 0 {
 		return 0, 0
@@ -58,7 +75,7 @@ func (m Moments) Mean() (mean, err float64) {
 		return mean, math.Inf(1)
 	}
 	variance := max(0, m.Squares/n-mean*mean) * n / (n - 1)
-	return mean, math.Sqrt(variance / n)
+	return mean, math.Sqrt(variance/n) + m.Rounding/n
 }
 
 // within sums the readings that lie wholly in an interval: those whose own time
@@ -71,8 +88,7 @@ func (s *Samples) within(start, end int64) []Moments {
 			if values == nil || values[i] != values[i] {
 				continue
 			}
-			v := float64(values[i])
-			out[m].Add(Moments{1, v, v * v})
+			out[m].Add(reading(float64(values[i])))
 		}
 	}
 	return out

@@ -11,7 +11,7 @@ func TestSamplesWithin(t *testing.T) {
 	tl := &Timeline{Samples: []Samples{{Times: []int64{100, 200, 300, 400, 500}, Values: [][]float32{{0.1, 0.2, 0.4, 0.6, 0.9}, nil, {nan, nan, 0.5, nan, nan}, nil, nil, nil}}}}
 	got := tl.SampledWithin(150, 450) // the reading at 200 began before
 	mean, err := got[0].Mean()
-	if got[0].N != 2 || math.Abs(mean-0.5) > 1e-6 || math.Abs(err-0.1) > 1e-6 {
+	if got[0].N != 2 || math.Abs(mean-0.5) > 1e-6 || math.Abs(err-0.105) > 1e-6 {
 		t.Errorf("got %+v: %v ± %v", got[0], mean, err)
 	}
 	if got[1].N != 0 || got[2].N != 1 {
@@ -25,6 +25,16 @@ func TestSamplesWithin(t *testing.T) {
 	}
 	if got := (&Timeline{}).SampledWithin(0, 1); got != nil {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestRounding adds what whole percents hide: nothing in 0, up to a percent in 1.
+func TestRounding(t *testing.T) {
+	for percent, want := range map[float32]float64{0: 0, 1: 0.01, 2: 0.005, 100: 0.005} {
+		tl := &Timeline{Samples: []Samples{{Times: []int64{0, 1, 2}, Values: [][]float32{{percent / 100, percent / 100, percent / 100}}}}}
+		if _, err := tl.SampledWithin(0, 2)[0].Mean(); math.Abs(err-want) > 1e-6 {
+			t.Errorf("equal readings of %v %%: ± %v, want %v", percent, err, want)
+		}
 	}
 }
 
