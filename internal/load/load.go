@@ -4,10 +4,13 @@
 package load
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -57,14 +60,14 @@ type Load struct {
 
 	mu       sync.Mutex
 	finished []Request
-	open     map[*Request]bool
+	open     map[*Request]context.CancelCauseFunc
 	sent     int
 }
 
 // Start begins to send. Stop, or the end of the context, ends it.
 func Start(ctx context.Context, o Options) *Load {
 	ctx, cancel := context.WithCancel(ctx)
-	l := &Load{o: o, began: time.Now(), done: make(chan struct{}), cancel: cancel, open: map[*Request]bool{}}
+	l := &Load{o: o, began: time.Now(), done: make(chan struct{}), cancel: cancel, open: map[*Request]context.CancelCauseFunc{}}
 	l.client = &http.Client{Transport: &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 		MaxIdleConnsPerHost: 4096, DisableCompression: true,
@@ -115,6 +118,26 @@ func (l *Load) Open() (open, waiting int) {
 		}
 	}
 	return len(l.open), waiting
+}
+
+// errRenewed says that a request was given up for another one.
+var errRenewed = errors.New("another request takes its place")
+
+// Renew gives up the n requests that have most tokens. They leave no record; each
+// client of a closed loop sends its next request instead, and with it a prompt.
+func (l *Load) Renew(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var answered []*Request
+	for r := range l.open {
+		if len(r.Tokens) > 0 {
+			answered = append(answered, r)
+		}
+	}
+	slices.SortFunc(answered, func(x, y *Request) int { return cmp.Or(len(y.Tokens)-len(x.Tokens), cmp.Compare(x.Sent, y.Sent)) })
+	for _, r := range answered[:min(n, len(answered))] {
+		l.open[r](errRenewed)
+	}
 }
 
 // shape is what one request asks for.

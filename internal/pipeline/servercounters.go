@@ -31,6 +31,7 @@ type counted struct {
 	done   atomic.Int64
 	began  time.Time
 	times  []float64 // seconds from began to each step forward
+	stats  load.Stats // of the requests, up to the end of the load
 	why    string    // it ended without a word of ncu's; "" where it went its way
 }
 
@@ -123,6 +124,7 @@ func (c *counted) follow(ctx context.Context) {
 	}
 	defer func() {
 		if c.load != nil {
+			c.stats = load.Between(c.load.Requests(), 0, c.load.Now(), load.Target{}) // those that are open leave no record
 			c.load.Stop()
 		}
 		if c.loader != nil {
@@ -190,20 +192,56 @@ func (c *counted) switchProfiler(ctx context.Context, url, body string, limit ti
 // untilCounted waits until ncu has what it was asked for, nothing more comes, or
 // the time is over.
 func (c *counted) untilCounted(ctx context.Context, limit time.Duration) {
-	last, since := int64(-1), time.Now()
+	last, since, renewed := int64(-1), time.Now(), time.Time{}
+	var from int64 // the moment of since on the clock of the requests
 	for until := time.Now().Add(limit); time.Now().Before(until) && ctx.Err() == nil; {
+		if now := c.done.Load(); now != last {
+			last, since = now, time.Now()
+			if c.load != nil {
+				from = c.load.Now()
+			}
+		}
+		if c.wanted > 0 && last >= int64(c.wanted) || last > 0 && time.Since(since) > quietTime && (c.load == nil || bothPassed(c.load.Requests(), from)) {
+			return
+		}
+		if time.Since(since) > renewTime && time.Since(renewed) > renewTime || renewed.IsZero() {
+			c.renewPrompts()
+			renewed = time.Now()
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(250 * time.Millisecond):
 		}
-		now := c.done.Load()
-		if now != last {
-			last, since = now, time.Now()
-		}
-		if c.wanted > 0 && now >= int64(c.wanted) || now > 0 && time.Since(since) > quietTime {
-			return
+	}
+}
+
+// renewTime is how long nothing may be counted before prompts are sent: launches of
+// prompts may be what is left, and answers take minutes under ncu.
+const renewTime = 10 * time.Second
+
+// renewPrompts has some clients give up their answers for new prompts, where none
+// waits.
+func (c *counted) renewPrompts() {
+	if c.load == nil || c.plan.Pipeline.Server.Load.Rate > 0 { // in an open loop they come by themselves
+		return
+	}
+	if _, waiting := c.load.Open(); waiting == 0 {
+		c.load.Renew(countedPrompts)
+	}
+}
+
+// bothPassed tells whether both kinds of step came to their end after a moment: a
+// prompt has its first token, and an answer another one. A step can take longer
+// than quietTime under ncu without a launch that is counted.
+func bothPassed(requests []load.Request, from int64) bool {
+	var prompt, decode bool
+	for _, r := range requests {
+		for i, at := range r.Tokens {
+			prompt = prompt || i == 0 && at > from
+			decode = decode || i > 0 && at > from
 		}
 	}
+	return prompt && decode
 }
 
 // end sends SIGTERM to the server, after which ncu writes its report and ends.
@@ -233,9 +271,8 @@ func (c *counted) finishCounting(o *capture.Outcome) {
 	if c.load == nil {
 		return
 	}
-	stats := load.Between(c.load.Requests(), 0, c.load.Now(), load.Target{})
 	c.record.Counted = c.times
-	c.record.Window = append(c.record.Window, load.Window{Name: "counters", Kind: load.Counted, To: c.load.Now(), Stats: &stats})
+	c.record.Window = append(c.record.Window, load.Window{Name: "counters", Kind: load.Counted, To: c.load.Now(), Stats: &c.stats})
 	if err := writeJSON(c.store, serverFolder(c.step)+"/"+load.RecordName, c.record); err != nil {
 		c.tellError("warning", err)
 	}
