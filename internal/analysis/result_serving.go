@@ -66,13 +66,16 @@ type StepClass struct {
 	// Context is the number of tokens in the cache of a sequence that the work is
 	// counted for, FLOPs and Bytes the work of one step by the model's config; MFU
 	// and MBU hold it against the peaks over the mean time of a step. Roof is the
-	// one that allows less: flops or dram.
-	Context float64      `json:"context,omitempty"`
-	FLOPs   float64      `json:"flops,omitempty"`
-	Bytes   float64      `json:"bytes,omitempty"`
-	MFU     *Utilization `json:"mfu,omitempty"`
-	MBU     *Utilization `json:"mbu,omitempty"`
-	Roof    string       `json:"roof,omitempty"`
+	// one that allows less: flops or dram. CacheRead is the number of places that the
+	// engine reads for a sequence, which Bytes counts, where it says that it reads
+	// empty ones too.
+	Context   float64      `json:"context,omitempty"`
+	CacheRead float64      `json:"cache_read,omitempty"`
+	FLOPs     float64      `json:"flops,omitempty"`
+	Bytes     float64      `json:"bytes,omitempty"`
+	MFU       *Utilization `json:"mfu,omitempty"`
+	MBU       *Utilization `json:"mbu,omitempty"`
+	Roof      string       `json:"roof,omitempty"`
 
 	// Kernels and Layers are those with most GPU time in the steps.
 	Kernels []StepPart `json:"kernels,omitempty"`

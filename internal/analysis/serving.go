@@ -86,6 +86,7 @@ func more(x, y float64) *float64 {
 type clientMeans struct {
 	seconds, tokens, itl, ttft, prompt, output float64
 	context                                    float64 // tokens in the cache of a request while it decodes; 0 where that is not known
+	read                                       float64 // the most places of the cache that a decode step reads for a sequence; 0 where that is not known
 }
 
 func (s *Serving) mean(kinds ...load.WindowKind) (clientMeans, bool) {
@@ -106,6 +107,9 @@ func (s *Serving) mean(kinds ...load.WindowKind) (clientMeans, bool) {
 		}
 		if n := float64(w.Stats.ITL.N); n > 0 && w.Stats.Context > 0 {
 			contexts, m.context = contexts+n, m.context+n*w.Stats.Context
+		}
+		if w.CacheRead != nil {
+			m.read = max(m.read, *w.CacheRead)
 		}
 		if n := float64(w.Stats.Output.N); n > 0 {
 			answers, m.prompt, m.output = answers+n, m.prompt+n*w.Stats.Prompt.Mean, m.output+n*w.Stats.Output.Mean
@@ -238,7 +242,7 @@ func (ut *utilizer) servingWork() error {
 		return nil
 	}
 	if profiled, _ := s.mean(load.Profiled); profiled.context > 0 {
-		seen.context = profiled.context
+		seen.context, seen.read = profiled.context, profiled.read
 	}
 	for i := range s.Steps {
 		ut.stepWork(&s.Steps[i], model, dtype, seen)
@@ -275,38 +279,60 @@ func (ut *utilizer) servingModel() (*flops.Model, string, error) {
 	return m, p.Model.DType, nil
 }
 
-// stepWork counts the work of the steps of a class. A decode step reads the cache
-// as full as its clients saw it; where that is not known, with the prompt and half
-// of the answer.
+// stepWork counts the work of the steps of a class and holds it against the peaks.
 func (ut *utilizer) stepWork(c *StepClass, m *flops.Model, dtype string, seen clientMeans) {
-	shape, stage := flops.Shape{DType: dtype}, decodeStage
-	switch {
-	case c.Kind == engine.Decode && c.GenerationTokens != nil && *c.GenerationTokens >= 1:
-		c.Context = cmp.Or(seen.context, seen.prompt+seen.output/2)
-		shape.Batch, shape.Prompt, shape.New = int64(*c.GenerationTokens+0.5), int64(c.Context+0.5), 2
-	case c.Kind == engine.Prefill && c.ContextTokens != nil && c.BatchMin >= 1:
-		batch := float64(c.BatchMin+c.BatchMax) / 2
-		c.Context, stage = *c.ContextTokens/batch, prefillStage
-		shape.Batch, shape.Prompt, shape.New = int64(batch+0.5), int64(c.Context+0.5), 1
-	default:
-		return
-	}
-	counted, err := m.Count(shape)
-	if err != nil {
-		return
-	}
-	work, ok := counted.Stage(stage)
+	products, ok := c.count(m, dtype, seen)
 	if !ok {
 		return
 	}
-	c.FLOPs, c.Bytes = float64(work.FLOPs), float64(work.Bytes.Total)
-	kind, _ := gpu.Parse(cmp.Or(counted.Model.Products, dtype))
+	kind, _ := gpu.Parse(cmp.Or(products, dtype))
 	base := Utilization{Method: methodAnalytic, Seconds: c.Time.Mean / 1e9, Why: because(codeOverNsys)}
 	mfu, mbu := ut.utilization(base, c.FLOPs, string(kind), 0), ut.utilization(base, c.Bytes, levelDRAM, 0)
 	c.MFU, c.MBU = &mfu, &mbu
 	if mfu.Value != nil && mbu.Value != nil {
 		c.Roof = map[bool]string{true: "flops", false: "dram"}[*mfu.Value > *mbu.Value]
 	}
+}
+
+// count fills in the work of a step; products is the type of its matrix products.
+// A decode step reads the cache as full as its clients saw it; where that is not
+// known, with the prompt and half of the answer. Its bytes have the empty places
+// that the engine reads as well.
+func (c *StepClass) count(m *flops.Model, dtype string, seen clientMeans) (products string, ok bool) {
+	shape, stage, read := flops.Shape{DType: dtype}, decodeStage, 0.0
+	switch {
+	case c.Kind == engine.Decode && c.GenerationTokens != nil && *c.GenerationTokens >= 1:
+		c.Context, read = cmp.Or(seen.context, seen.prompt+seen.output/2), seen.read
+		shape.Batch, shape.Prompt, shape.New = int64(*c.GenerationTokens+0.5), int64(c.Context+0.5), 2
+	case c.Kind == engine.Prefill && c.ContextTokens != nil && c.BatchMin >= 1:
+		batch := float64(c.BatchMin+c.BatchMax) / 2
+		c.Context, stage = *c.ContextTokens/batch, prefillStage
+		shape.Batch, shape.Prompt, shape.New = int64(batch+0.5), int64(c.Context+0.5), 1
+	default:
+		return "", false
+	}
+	work, products, ok := stageWork(m, shape, stage)
+	if !ok {
+		return "", false
+	}
+	c.FLOPs, c.Bytes = float64(work.FLOPs), float64(work.Bytes.Total)
+	if read > c.Context {
+		shape.Prompt = int64(read + 0.5)
+		if more, _, ok := stageWork(m, shape, stage); ok {
+			c.CacheRead, c.Bytes = read, float64(more.Bytes.Total)
+		}
+	}
+	return products, true
+}
+
+// stageWork is the work of a stage of a model, and the type of its products.
+func stageWork(m *flops.Model, shape flops.Shape, stage string) (work flops.Stage, products string, ok bool) {
+	counted, err := m.Count(shape)
+	if err != nil {
+		return flops.Stage{}, "", false
+	}
+	work, ok = counted.Stage(stage)
+	return work, counted.Model.Products, ok
 }
 
 // findNextToken says first where the time of the next token goes.

@@ -47,6 +47,10 @@ type Engine struct {
 	// key-value cache, MemoryMetric the peak of GPU memory in bytes; "" where there
 	// is none.
 	CacheMetric, MemoryMetric string
+	// ReadMetric is the line of /metrics that gives the places of the key-value cache
+	// that a decode step reads for each sequence, used or not; "" where only those
+	// that are used are read, or it does not say.
+	ReadMetric string
 	// StepMetric is the line of /metrics that counts its steps.
 	StepMetric string
 }
@@ -64,6 +68,7 @@ var engines = []Engine{
 		Name: LLMServer, Commands: []string{"llm_server"}, Port: "8000", PortFlags: []string{"--port"}, Ready: "/health",
 		Profile:     &Profile{Start: "/start_profile", Stop: "/stop_profile", Body: "{}"},
 		CacheMetric: "llm_server_kv_cache_usage_ratio", MemoryMetric: "llm_server_gpu_memory_peak_bytes", StepMetric: "llm_server_steps_total",
+		ReadMetric: "llm_server_kv_cache_read_tokens",
 	},
 	{
 		// The front end serves requests; its workers have the profile endpoints, on the

@@ -217,6 +217,7 @@ func (s *served) measure(ctx context.Context, name string, kind load.WindowKind,
 	}
 	if err == nil {
 		w.CacheUse, w.Memory = s.gauge(ctx, s.engine.CacheMetric), s.gauge(ctx, s.engine.MemoryMetric)
+		w.CacheRead = s.gauge(ctx, s.engine.ReadMetric)
 	}
 	s.record.Window = append(s.record.Window, w)
 	return err

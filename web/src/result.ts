@@ -1023,6 +1023,7 @@ export interface ServingWindow {
   cache_use?: number;
   memory_peak_bytes?: number;
   memory_peak_bytes_text?: string;
+  cache_read_tokens?: number;
 }
 
 export interface ServingCost {
@@ -1047,6 +1048,7 @@ export interface StepClass {
   share_text: string;
   sampled?: Sampled[] | null;
   context?: number;
+  cache_read?: number;
   flops?: number;
   bytes?: number;
   mfu?: Utilization;

@@ -82,6 +82,7 @@ class Engine:
         self.waiting = collections.deque()
         self.running = {}  # by row
         self.number = 0
+        self.read = 0  # places of the cache that the last decode read for each sequence
         self.profiler = Profiler(self.cuda)
         rows = options["max_batch"]
         self.ids = torch.zeros(rows, dtype=torch.long, device=self.device)
@@ -161,7 +162,7 @@ class Engine:
         rows = max(s.row for s in decoding) + 1
         longest = max(s.position for s in decoding) + 1
         size = next(n for n in self.sizes if n >= rows)
-        context = self._context(longest)
+        context = self.read = self._context(longest)
         self.host.zero_()
         for s in decoding:
             self.host[0, s.row] = s.last
@@ -248,6 +249,7 @@ class Engine:
             "requests_running": len(self.running),
             "requests_waiting": len(self.waiting),
             "kv_cache_usage_ratio": used / (self.options["max_batch"] * self.cache.length),
+            "kv_cache_read_tokens": self.read,
             "profiler_active": int(self.profiler.active),
             "cuda_graphs": len(self.graphs),
         }
