@@ -2,8 +2,12 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
@@ -66,5 +70,83 @@ func TestNoFirstAnswer(t *testing.T) {
 	m, err := firstAnswer(context.Background(), j)
 	if err != nil || m.result != nil || m.What.Code != noFirstAnswer {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestInterruptAfterFirstAnswer: Ctrl-C while ncu counts leaves the report of the
+// timeline whole, and the run can go on.
+func TestInterruptAfterFirstAnswer(t *testing.T) {
+	keys := make(chan os.Signal, 1)
+	j, dir := counting(t, func(p *plan.Pipeline) { p.Nsys.Enable = true }, `echo "==PROF== Connected to process 4242 (/usr/bin/true)"
+trap 'exit 130' INT TERM
+touch "$here/asked"
+while :; do sleep 0.1; done
+`)
+	j.Interrupts = keys
+	for _, s := range stepsOf(j.plan) {
+		if s.name == plan.StepFirstAnswer || s.name == plan.StepNcu || s.name == plan.StepReport {
+			j.steps = append(j.steps, s)
+		}
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for !exists(filepath.Join(dir, "asked")) {
+			select {
+			case <-done:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+		keys <- os.Interrupt
+	}()
+	s, err := (&execution{job: j, summary: &Summary{}}).run(context.Background())
+	if err != nil || s.Status != runs.StatusInterrupted {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	m := j.store.Manifest()
+	for name, want := range map[string]runs.State{plan.StepFirstAnswer: runs.StateDone, plan.StepNcu: runs.StateInterrupted, plan.StepReport: runs.StatePending} {
+		if got := m.Step(name).State; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	text, err := os.ReadFile(j.store.Path("result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r analysis.Result
+	if err := json.Unmarshal(text, &r); err != nil || len(r.Findings) == 0 || len(r.Stages) == 0 || !r.Preliminary {
+		t.Errorf("%d findings, %d stages, preliminary %v: %v", len(r.Findings), len(r.Stages), r.Preliminary, err)
+	}
+	for _, name := range []string{folder.PageFile, "report.md"} {
+		if !exists(j.store.Path(name)) {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	if bad, err := runs.Verify(context.Background(), j.store); err != nil || len(bad) > 0 {
+		t.Errorf("%v, %v", bad, err)
+	}
+}
+
+// TestLiveLine shows the step, what it does, what it will take, and what will be
+// known then.
+func TestLiveLine(t *testing.T) {
+	p := &plan.Plan{}
+	p.Pipeline.Unprofiled.Enable, p.Pipeline.Nsys.Enable, p.Pipeline.Ncu.Enable = true, true, true
+	var shown string
+	d := &display{show: func(line string) { shown = line }}
+	for _, s := range stepsOf(p) {
+		if s.name == plan.StepNsys {
+			d.start(s, stepsOf(p), p, 20*time.Second)
+			d.line("nsys 3 s")
+		}
+	}
+	for _, want := range []string{"[", "/", "] nsys 3 s", "20s", "where the time goes"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q lacks %q", shown, want)
+		}
+	}
+	if d.now < 2 || d.of <= d.now {
+		t.Errorf("step %d of %d", d.now, d.of)
 	}
 }

@@ -30,9 +30,9 @@ type counted struct {
 	limit  time.Duration // of the load
 	done   atomic.Int64
 	began  time.Time
-	times  []float64 // seconds from began to each step forward
+	times  []float64  // seconds from began to each step forward
 	stats  load.Stats // of the requests, up to the end of the load
-	why    string    // it ended without a word of ncu's; "" where it went its way
+	why    string     // it ended without a word of ncu's; "" where it went its way
 }
 
 // quietTime is how long no launch may be counted under load before none is
