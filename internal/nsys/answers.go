@@ -187,6 +187,9 @@ func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.S
 // GapGroups sums the times in which a GPU or a stream ran nothing by cause and
 // region.
 func (f *File) GapGroups(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.GapGroupRow], error) {
+	if rows, ok, err := f.flowGapGroups(ctx, q); ok || err != nil {
+		return rows, err
+	}
 	parts := regionsFor(q)&^LaunchCalls | Calls
 	t, err := f.TimelineFor(ctx, parts, q)
 	if err != nil {
@@ -196,33 +199,20 @@ func (f *File) GapGroups(ctx context.Context, q timeline.Query) (timeline.Rows[t
 }
 
 // StreamGaps lists the times in which a GPU or a stream ran nothing, one by one:
-// there can be more gaps than kernels. Where few are wanted, the CUDA calls are gone
-// through twice: for those that launched work, and for those that lie in the gaps.
+// there can be more gaps than kernels.
 func (f *File) StreamGaps(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.GapRow], error) {
-	if q.Top == 0 {
-		t, err := f.TimelineFor(ctx, Regions&^LaunchCalls|Calls, q)
-		if err != nil {
-			return timeline.Stream[timeline.GapRow]{}, err
-		}
-		s := t.EveryGap(q)
-		s.Warnings = slices.Concat(t.Warnings, s.Warnings)
-		return s, nil
+	if s, ok, err := f.flowGaps(ctx, q); ok || err != nil {
+		return s, err
 	}
-	t, err := f.TimelineFor(ctx, Regions, q)
+	t, err := f.TimelineFor(ctx, Regions&^LaunchCalls|Calls, q)
 	if err != nil {
 		return timeline.Stream[timeline.GapRow]{}, err
 	}
-	gaps := t.FindGaps(q)
-	calls, err := f.callsWithin(ctx, gaps.Reach)
-	if err != nil {
-		return timeline.Stream[timeline.GapRow]{}, err
-	}
-	s := gaps.Stream(calls)
+	s := t.EveryGap(q)
 	s.Warnings = slices.Concat(t.Warnings, s.Warnings)
 	return s, nil
 }
 
-// withWarnings puts what the file lacks before what the rows lack.
 func withWarnings[T any](rows timeline.Rows[T], t *timeline.Timeline) timeline.Rows[T] {
 	rows.Warnings = slices.Concat(t.Warnings, rows.Warnings)
 	return rows

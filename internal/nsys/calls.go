@@ -2,7 +2,6 @@ package nsys
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -85,24 +84,6 @@ func (b *builder) calls(ctx context.Context, launching bool) error {
 		}
 		return s.ids.has(correlation)
 	}, false)
-}
-
-// callsWithin reads the calls, by process and time, that keep accepts, with the
-// threads and names that they refer to.
-func (f *File) callsWithin(ctx context.Context, keep func(globalPid, start, end int64) bool) (*timeline.Timeline, error) {
-	b := newBuilder(f)
-	b.again = true
-	err := b.callsThat(ctx, math.MaxInt, func(_ *callShare, r *ints, globalPid int64, _ uint32) bool {
-		return keep(globalPid, r.Int[0], r.Int[1])
-	}, false)
-	if err == nil {
-		err = b.finish(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.SQLite, err)
-	}
-	f.tables = nil
-	return b.t, nil
 }
 
 // callsThat reads the calls that keep accepts, most of them or fewer as a rule.

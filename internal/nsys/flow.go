@@ -19,15 +19,19 @@ type flow struct {
 	opened  []int   // by file: warnings that it had when it was opened
 	kernels *conveyor[timeline.Kernel, queue]
 	calls   *conveyor[timeline.FlowCall, callSite]
-	names   map[int64]timeline.StringID // of calls
-	stop    func()
+	names   map[int64]timeline.StringID // of calls and kernels, by their numbers in the file
+	texts   map[string]timeline.StringID
+	// nameless says that a name leads nowhere.
+	nameless bool
+	ctx      context.Context // of the calls by the timeline
+	stop     func()
 }
 
 // openFlow reads all but kernels and calls; nil where a flow cannot tell what is asked.
 // Of kernels, parts has Kernels for their names or KernelTimes; of calls, Calls for their
 // names or LaunchCalls.
 func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
-	l := &flow{parts: parts, names: map[int64]timeline.StringID{}, stop: func() {}}
+	l := &flow{ctx: ctx, parts: parts, names: map[int64]timeline.StringID{}, stop: func() {}}
 	for range 3 {
 		g, err := OpenSQLite(f.SQLite)
 		if err != nil {
@@ -135,12 +139,20 @@ func (l *flow) NextKernel() *timeline.Kernel {
 func (l *flow) NextCall() *timeline.FlowCall {
 	c := l.calls
 	if c.at == len(c.now.rows) && c.next() {
-		t := l.b.t
-		for _, s := range c.now.keys[len(t.Calls.Sites()):] {
-			t.Calls.AddSite(timeline.CallSite{Thread: l.thread(s.globalTid)})
-		}
+		l.addSites(c.now.keys[len(l.b.t.Calls.Sites()):])
 	}
 	return c.take()
+}
+
+func (l *flow) addSites(sites []callSite) {
+	var ids []int64
+	for _, s := range sites {
+		ids = append(ids, s.name)
+	}
+	l.nameless = l.readNames(l.ctx, ids) != nil || l.nameless
+	for _, s := range sites {
+		l.b.t.Calls.AddSite(timeline.CallSite{Name: l.names[s.name], Thread: l.thread(s.globalTid)})
+	}
 }
 
 // process numbers a process that nothing else may have named.
@@ -163,7 +175,7 @@ func (l *flow) thread(globalTid int64) uint32 {
 // done tells whether all has been read and nothing was odd. The file that was asked has
 // the warnings then.
 func (l *flow) done(f *File) bool {
-	if !l.kernels.ended() || !l.calls.ended() || l.odd() {
+	if !l.kernels.ended() || !l.calls.ended() || l.nameless || l.odd() {
 		return false
 	}
 	g := l.files[0]
@@ -292,21 +304,104 @@ func (f *File) flowRegions(ctx context.Context, q timeline.Query) (rows timeline
 	if q.Captured || q.Kernel != nil || len(q.Devices)+len(q.Processes) > 0 || q.By&timeline.ByDevice != 0 {
 		return rows, false, nil
 	}
-	l, err := f.openFlow(ctx, KernelTimes|LaunchCalls)
+	ok, err = f.withFlow(ctx, KernelTimes|LaunchCalls, q, func(t *timeline.Timeline, l *flow) (ok bool) {
+		rows, ok = t.FlowRegions(q, l)
+		return ok
+	})
+	rows.Warnings = slices.Concat(f.warnings, rows.Warnings)
+	return rows, ok, err
+}
+
+// flowGapGroups is GapGroups without kernels and calls in memory; false where that cannot
+// be.
+func (f *File) flowGapGroups(ctx context.Context, q timeline.Query) (rows timeline.Rows[timeline.GapGroupRow], ok bool, err error) {
+	if q.Kernel != nil || !q.WholeDevices {
+		return rows, false, nil
+	}
+	ok, err = f.withFlow(ctx, KernelTimes|Calls, q, func(t *timeline.Timeline, l *flow) (ok bool) {
+		rows, ok = t.FlowGapGroups(q, l)
+		return ok
+	})
+	rows.Warnings = slices.Concat(f.warnings, rows.Warnings)
+	return rows, ok, err
+}
+
+// flowGaps is StreamGaps without kernels and calls in memory; false where that cannot be.
+func (f *File) flowGaps(ctx context.Context, q timeline.Query) (s timeline.Stream[timeline.GapRow], ok bool, err error) {
+	if q.Kernel != nil || !q.WholeDevices {
+		return s, false, nil
+	}
+	ok, err = f.withFlow(ctx, Kernels|Calls, q, func(t *timeline.Timeline, l *flow) (ok bool) {
+		s, ok = t.FlowGaps(q, l)
+		return ok && l.nameFunctions(ctx) == nil
+	})
+	s.Warnings = slices.Concat(f.warnings, s.Warnings)
+	return s, ok, err
+}
+
+// withFlow answers a question with a flow; false where all must be in memory.
+func (f *File) withFlow(ctx context.Context, parts Part, q timeline.Query, ask func(*timeline.Timeline, *flow) bool) (bool, error) {
+	l, err := f.openFlow(ctx, parts)
 	if l == nil || err != nil {
-		return rows, false, err
+		return false, err
 	}
 	defer l.close()
-	if q.Detect && len(l.b.t.Ranges) == 0 {
-		return rows, false, nil
+	if q.Detect && len(l.b.t.Ranges) == 0 { // what repeats is found among all launches
+		return false, nil
 	}
-	rows, ok = l.b.t.FlowRegions(q, l)
+	ok := ask(l.b.t, l)
 	if err := ctx.Err(); err != nil {
-		return rows, false, fmt.Errorf("read %s: %w", f.SQLite, err)
+		return false, fmt.Errorf("read %s: %w", f.SQLite, err)
 	}
-	if !ok || !l.done(f) {
-		return rows, false, nil
+	return ok && l.done(f), nil
+}
+
+// nameFunctions gives the timeline the names of kernels, all of which were read.
+func (l *flow) nameFunctions(ctx context.Context) error {
+	var ids []int64
+	for _, f := range l.kernels.functions {
+		ids = append(ids, f.demangled, f.short, f.mangled)
 	}
-	rows.Warnings = slices.Concat(f.warnings, rows.Warnings)
-	return rows, true, nil
+	if err := l.readNames(ctx, ids); err != nil {
+		return err
+	}
+	for _, f := range l.kernels.functions {
+		l.b.t.Functions = append(l.b.t.Functions, timeline.Function{Demangled: l.names[f.demangled], Short: l.names[f.short], Mangled: l.names[f.mangled]})
+	}
+	return nil
+}
+
+// readNames reads those of the texts with these numbers in the file that are not known
+// yet.
+func (l *flow) readNames(ctx context.Context, ids []int64) error {
+	wanted := map[int64]bool{}
+	for _, id := range ids {
+		if _, ok := l.names[id]; !ok && id != noString {
+			wanted[id] = true
+		}
+	}
+	texts, err := l.files[0].strings(ctx, wanted)
+	for id := range wanted {
+		text, ok := texts[id]
+		l.nameless = l.nameless || !ok
+		l.names[id] = l.text(text)
+	}
+	return err
+}
+
+// text numbers a text; equal ones have one number.
+func (l *flow) text(text string) timeline.StringID {
+	t := l.b.t
+	if l.texts == nil {
+		l.texts = map[string]timeline.StringID{}
+		for i, known := range t.Names {
+			l.texts[known] = timeline.StringID(i)
+		}
+	}
+	id, ok := l.texts[text]
+	if !ok {
+		id = timeline.StringID(len(t.Names))
+		t.Names, l.texts[text] = append(t.Names, text), id
+	}
+	return id
 }

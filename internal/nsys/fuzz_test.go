@@ -43,7 +43,7 @@ func FuzzExport(f *testing.F) {
 		tl.RegionRows(timeline.Query{By: timeline.ByDevice | timeline.ByProcess})
 		tl.RangeRows(timeline.Query{})
 		collect(tl.StreamLaunches(timeline.Query{}))
-		collect(tl.FindGaps(timeline.Query{Top: 10}).Stream(tl))
+		collect(tl.EveryGap(timeline.Query{Top: 10}))
 		tl.Info()
 		for _, d := range []statsDialect{{}, {Colon: true, LastOfAll: true, Exact: true}} {
 			kernelShapeReport(tl, d)

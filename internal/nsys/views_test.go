@@ -29,7 +29,7 @@ func TestGapsEqualTimeline(t *testing.T) {
 		filled := 0
 		for i, q := range views {
 			got := gapRows(t, f, q)
-			want := collect(tl.FindGaps(q).Stream(tl))
+			want := collect(tl.EveryGap(q))
 			if asJSON(t, got.Rows) != asJSON(t, want.Rows) || got.Cut != want.Cut {
 				t.Errorf("%s, query %d: got %d rows (%d cut), want %d (%d cut)", name, i, len(got.Rows), got.Cut, len(want.Rows), want.Cut)
 			}

@@ -384,14 +384,14 @@ func (a *Attribution) nodeState(id uint32) nvtx.State {
 	return nvtx.State{Stacks: [][]nvtx.Range{a.stack(id)}}
 }
 
-// callState is what was open around a call.
-func (a *Attribution) callState(call uint32) nvtx.State {
+// stateOf is what is open: the innermost range of each stack, and start/end ranges.
+func (a *Attribution) stateOf(stacks, open []uint32) nvtx.State {
 	var s nvtx.State
-	for _, r := range a.innermost(call) {
+	for _, r := range stacks {
 		s.Stacks = append(s.Stacks, a.stack(a.rangeNode[r]))
 	}
 	seen := map[uint32]bool{}
-	for _, r := range a.openAround(call) {
+	for _, r := range open {
 		if id := a.rangeNode[r]; !seen[id] {
 			seen[id] = true
 			s.Open = append(s.Open, a.stack(id)...)

@@ -10,4 +10,4 @@ func collect[T any](s Stream[T]) Rows[T] {
 }
 
 func launchRows(t *Timeline, q Query) Rows[LaunchRow] { return collect(t.StreamLaunches(q)) }
-func gapRows(t *Timeline, q Query) Rows[GapRow]       { return collect(t.FindGaps(q).Stream(t)) }
+func gapRows(t *Timeline, q Query) Rows[GapRow]       { return collect(t.EveryGap(q)) }

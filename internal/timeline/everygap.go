@@ -1,195 +1,464 @@
 package timeline
 
 import (
+	"container/heap"
 	"encoding/binary"
-	"math"
 	"slices"
 )
 
-// EveryGap is FindGaps for when all gaps are wanted: there can be more of them than
-// kernels. The timeline needs all CUDA calls. Rows are made in the order of time,
-// in which kernels and calls lie, and kept in a few bytes each until they are asked
-// for, the longest first.
+// EveryGap lists the gaps that a query chooses, the longest first: there can be more of
+// them than kernels. The timeline needs all CUDA calls.
 func (t *Timeline) EveryGap(q Query) Stream[GapRow] {
-	g, threads := newGaps(t, q), t.callsByThread()
-	keep := func(Op) bool { return true }
-	if q.Region != nil {
-		keep = g.a.OpMatcher(q.Region)
-	}
-	s := gapStore{byKey: map[string]uint32{}, lanes: map[lane]bool{}}
-	var row GapRow
-	t.findGaps(&q, func(x gap) {
-		if keep(t.op(x.after)) {
-			g.fill(&row, x, t, threads)
-			s.add(g.kindKey(s.key[:0], x), x, &row)
-		}
-	})
-	s.sort()
-	return Stream[GapRow]{Rows: s.rows, Len: len(s.order), Warnings: g.a.Warnings}
+	s, _ := t.gapSearch(&q, false).list()
+	return s
 }
 
-// kindKey tells kinds of rows apart: all of a row but its times.
-func (g *Gaps) kindKey(key []byte, x gap) []byte {
+// FlowGaps is EveryGap of a flow; false where it must be in memory. The query may not
+// choose by kernel, and is about whole devices. The names of kernels must be in the
+// timeline when rows are asked for.
+func (t *Timeline) FlowGaps(q Query, f Flow) (Stream[GapRow], bool) {
+	return t.flowSearch(&q, f, false).list()
+}
+
+func (s *gapSearch) list() (Stream[GapRow], bool) {
+	g := newGapStore(s)
+	if !s.each(g.add) {
+		return Stream[GapRow]{}, false
+	}
+	return Stream[GapRow]{Rows: g.rows, Len: g.n - g.cut, Cut: g.cut, Warnings: s.a.Warnings}, true
+}
+
+// A gapRecord is a gap with what is told of it.
+type gapRecord struct {
+	kind       uint32
+	start, end int64
+	host       int64 // outside calls, where the launching thread is known
+	ns         [maxGapCalls]int64
+}
+
+// A gapKind is what gaps share that differ in times alone; there are few.
+type gapKind struct {
+	lane          lane
+	before, after gapWork
+	node          uint32
+	known         bool   // of the launching thread
+	onHost        uint32 // region
+	python        []HostFrame
+	calls         []namedCalls // without times
+	row           *GapRow      // that it makes; nil as long as no one asked
+}
+
+// A gapStore keeps gaps in a few bytes each until they are asked for, the longest first.
+// They are found by their end, so that those of one length come by their start: they lie
+// in one chain, of which each record tells only how much later it begins.
+type gapStore struct {
+	*gapSearch
+	hosts  *hostRanges
+	python pythonSamples
+	kinds  []gapKind
+	byKey  map[string]uint32
+	lanes  int // of the kinds, one or more
+	n, cut int
+
+	chains []gapChain
+	slabs  [][]byte
+	chunks uint32
+	long   gapHeap // too long for a chain; the only ones where few are wanted
+
+	// For the gap that is added:
+	key     []byte
+	record  []byte
+	sums    []namedCalls
+	covered intervals
+	times   map[uint32]int64
+	frames  map[PythonFrame]int64
+}
+
+// A gapChain has the gaps of one length.
+type gapChain struct {
+	first, last uint32 // chunk + 1; 0 for none
+	used        uint32 // bytes of the last
+	start       int64  // of the last record
+}
+
+const (
+	chainedGaps = 1 << 18 // ns; longer gaps are few
+	chunkSize   = 64      // the last four bytes lead to the next
+	chunkRoom   = chunkSize - 4
+	slabChunks  = 1 << 14
+)
+
+func newGapStore(s *gapSearch) *gapStore {
+	g := &gapStore{
+		gapSearch: s, hosts: s.a.hostRanges(), python: s.a.t.pythonSamples(), byKey: map[string]uint32{},
+		times: map[uint32]int64{}, frames: map[PythonFrame]int64{},
+	}
+	g.long.store = g
+	if s.q.Top == 0 {
+		g.chains = make([]gapChain, chainedGaps)
+	}
+	return g
+}
+
+func (g *gapStore) add(x *gap, l gapLaunch) {
+	g.n++
+	if top := g.q.Top; top > 0 && len(g.long.list) == top {
+		g.cut++
+		worst := g.long.gap(0)
+		if compareGaps(*x, worst) > 0 {
+			return
+		}
+		g.long.list[0] = g.fill(x, l)
+		heap.Fix(&g.long, 0)
+		return
+	}
+	r := g.fill(x, l)
+	ns := Since(x.start, x.end)
+	if ns >= int64(len(g.chains)) {
+		g.long.list = append(g.long.list, r)
+		if len(g.long.list) == g.q.Top {
+			heap.Init(&g.long)
+		}
+		return
+	}
+	c := &g.chains[ns]
+	b := binary.AppendUvarint(g.record[:0], uint64(r.kind))
+	b = binary.AppendVarint(b, r.start-c.start)
+	c.start = r.start
+	kind := &g.kinds[r.kind]
+	for i := range kind.calls {
+		b = binary.AppendVarint(b, r.ns[i])
+	}
+	if kind.known {
+		b = binary.AppendVarint(b, r.host)
+	}
+	g.record = b
+	g.append(c, b)
+}
+
+// append writes bytes to the end of a chain.
+func (g *gapStore) append(c *gapChain, b []byte) {
+	for len(b) > 0 {
+		if c.last == 0 || c.used == chunkRoom {
+			if g.chunks%slabChunks == 0 {
+				g.slabs = append(g.slabs, make([]byte, slabChunks*chunkSize))
+			}
+			g.chunks++
+			if c.last == 0 {
+				c.first = g.chunks
+			} else {
+				binary.LittleEndian.PutUint32(g.chunk(c.last)[chunkRoom:], g.chunks)
+			}
+			c.last, c.used = g.chunks, 0
+		}
+		n := copy(g.chunk(c.last)[c.used:chunkRoom], b)
+		c.used += uint32(n)
+		b = b[n:]
+	}
+}
+
+// chunk is one of them by its number, from 1.
+func (g *gapStore) chunk(number uint32) []byte {
+	at := (number - 1) % slabChunks * chunkSize
+	return g.slabs[(number-1)/slabChunks][at : at+chunkSize]
+}
+
+// fill tells what filled a gap.
+func (g *gapStore) fill(x *gap, l gapLaunch) gapRecord {
 	t := g.a.t
-	add := func(v uint32) { key = binary.LittleEndian.AppendUint32(key, v) }
-	add(uint32(x.lane.device))
-	add(x.lane.queue)
-	after := t.op(x.after)
-	for _, op := range []Op{t.op(x.before), after} {
-		add(uint32(op.Kind))
-		switch op.Kind {
-		case OpKernel:
-			add(t.Kernels[op.Index].Function)
-		case OpCopy:
-			add(uint32(t.Copies[op.Index].Kind))
+	k := gapKind{lane: x.lane, before: gapWork{x.before.Kind, x.before.what}, after: gapWork{x.after.Kind, x.after.what}}
+	clear(g.frames)
+	if l.known {
+		until := min(x.end, l.start)
+		k.onHost = g.hosts.most(l.thread, x.start, until, g.times)
+		g.python.count(l.thread, x.start, until, g.frames)
+		k.node = g.a.nodeOf(l.stacks, l.open)
+		k.known = int(l.thread) < len(t.Threads)
+	}
+	var process int64
+	if p := t.Queues[x.after.Queue].Process; int(p) < len(t.Processes) {
+		process = t.Processes[p].Global
+	}
+	r := gapRecord{start: x.start, end: x.end, host: Since(x.start, x.end)} // where the thread made no call at all in it
+	g.sums = g.sums[:0]
+	for th := range g.window.threads {
+		if ProcessOf(t.Threads[th].Global) != process {
+			continue
+		}
+		g.sum(uint32(th), x)
+		if k.known && uint32(th) == l.thread {
+			r.host -= g.covered.within(x.start, x.end)
 		}
 	}
-	call := g.a.callOf(after)
-	if call == None {
-		add(None)
-	} else {
-		add(g.a.callNode(call))
-		add(t.Calls.Thread(call))
+	g.sums = t.topCalls(g.sums)
+	for i, s := range g.sums {
+		r.ns[i] = s.ns
 	}
-	add(g.onHost)
+	k.calls = g.sums
+	r.kind = g.kind(&k)
+	return r
+}
+
+// sum adds up the calls of a thread that lie in a gap, and what of it they cover.
+func (g *gapStore) sum(thread uint32, x *gap) {
+	t := g.a.t
+	var over bool // a gap that long is told of by the events around it
+	g.covered.start, g.covered.before = g.covered.start[:0], g.covered.before[:0]
+	for _, c := range g.window.from(thread, x.start) {
+		if c.start >= x.end {
+			break
+		}
+		if c.end <= x.start {
+			continue
+		}
+		from, to := max(c.start, x.start), min(c.end, x.end)
+		g.covered.add(from, to)
+		name := t.Calls.sites[c.site].Name
+		at := slices.IndexFunc(g.sums, func(s namedCalls) bool { return s.name == name })
+		if at < 0 {
+			at = len(g.sums)
+			g.sums = append(g.sums, namedCalls{name: name})
+		}
+		accrue(&g.sums[at].ns, Since(from, to), &over)
+		g.sums[at].calls++
+	}
+}
+
+// kind numbers what rows have in common.
+func (g *gapStore) kind(k *gapKind) uint32 {
+	key := g.key[:0]
+	add := func(v uint32) { key = binary.LittleEndian.AppendUint32(key, v) }
+	add(uint32(k.lane.device))
+	add(k.lane.queue)
+	key = append(key, byte(k.before.kind), byte(k.after.kind))
+	add(k.before.what)
+	add(k.after.what)
+	add(k.node)
+	add(k.onHost)
+	if k.known {
+		key = append(key, 1)
+	}
 	for f, n := range g.frames { // in any order: equal ones may be of two kinds
 		for _, v := range []uint32{uint32(f.Function), uint32(f.File), uint32(f.Line), uint32(n)} {
 			add(v)
 		}
 	}
-	for _, s := range g.sums {
+	for _, s := range k.calls {
 		add(uint32(s.name))
-		key = binary.AppendVarint(key, s.GapCall.Calls)
+		key = binary.AppendVarint(key, s.calls)
 	}
-	return key
-}
-
-// A gapStore keeps rows in a few bytes: their kind, of which there are few, and
-// their times.
-type gapStore struct {
-	kinds []GapRow // without times
-	lanes map[lane]bool
-	laned []lane // by kind
-	byKey map[string]uint32
-	key   []byte
-	data  [][]byte // records, in chunks
-	// order has the length of each gap, which is cut at 32 bits, and its place in
-	// data in units of recordUnit, so that numbers that grow are gaps that shrink.
-	order   []uint64
-	touched byte // makes rows read ahead; means nothing
-}
-
-const (
-	gapChunk   = 1 << 20
-	recordUnit = 4
-	recordMost = binary.MaxVarintLen64 * (4 + maxGapCalls) // no record is longer
-)
-
-func (s *gapStore) add(key []byte, x gap, row *GapRow) {
-	s.key = key
-	kind, ok := s.byKey[string(key)]
+	g.key = key
+	id, ok := g.byKey[string(key)]
 	if !ok {
-		kind = uint32(len(s.kinds))
-		s.byKey[string(key)] = kind
-		s.newKind(x.lane, row)
-	}
-	n := len(s.data) - 1
-	if n < 0 || len(s.data[n])+recordMost > gapChunk {
-		s.data = append(s.data, make([]byte, 0, gapChunk))
-		n++
-	}
-	b := s.data[n]
-	at := n*(gapChunk/recordUnit) + len(b)/recordUnit
-	s.order = append(s.order, uint64(math.MaxUint32-uint32(min(row.DurationNS, math.MaxUint32)))<<32|uint64(at))
-	b = binary.AppendUvarint(b, uint64(kind))
-	b = binary.AppendVarint(b, row.StartNS)
-	b = binary.AppendVarint(b, row.EndNS-row.StartNS)
-	for _, c := range row.Calls {
-		b = binary.AppendVarint(b, c.NS)
-	}
-	if row.HostNS != nil {
-		b = binary.AppendVarint(b, *row.HostNS)
-	}
-	for len(b)%recordUnit != 0 {
-		b = append(b, 0)
-	}
-	s.data[n] = b
-}
-
-func (s *gapStore) newKind(l lane, row *GapRow) {
-	made := row.clone()
-	made.text = newGapText(made)
-	s.kinds, s.laned, s.lanes[l] = append(s.kinds, *made), append(s.laned, l), true
-}
-
-// sort puts the gaps as compareGaps does. Gaps of one lane are found by time.
-func (s *gapStore) sort() {
-	slices.Sort(s.order)
-	if len(s.order) == 0 || len(s.lanes) == 1 && s.order[0]>>32 != 0 {
-		return
-	}
-	for from := 0; from < len(s.order); {
-		to := from + 1
-		for to < len(s.order) && s.order[to]>>32 == s.order[from]>>32 {
-			to++
+		id = uint32(len(g.kinds))
+		g.byKey[string(key)] = id
+		made := *k
+		made.calls = slices.Clone(k.calls)
+		if len(g.frames) > 0 {
+			made.python = g.a.t.hostFrames(g.frames)
 		}
-		slices.SortFunc(s.order[from:to], func(x, y uint64) int { return compareGaps(s.gap(x), s.gap(y)) })
-		from = to
+		if g.lanes == 0 || made.lane != g.kinds[0].lane {
+			g.lanes++
+		}
+		g.kinds = append(g.kinds, made)
+	}
+	return id
+}
+
+// rows goes through the gaps, the longest first.
+func (g *gapStore) rows(yield func(*GapRow) bool) {
+	long := slices.Clone(g.long.list)
+	slices.SortFunc(long, func(x, y gapRecord) int { return compareGaps(g.gap(&x), g.gap(&y)) })
+	w := gapWriter{store: g, short: map[uint32]string{}}
+	for i := range long {
+		if !yield(w.row(&long[i])) {
+			return
+		}
+	}
+	for ns, c := range slices.Backward(g.chains) {
+		if c.first != 0 && !g.chain(int64(ns), c, func(r *gapRecord) bool { return yield(w.row(r)) }) {
+			return
+		}
 	}
 }
 
-func (s *gapStore) record(order uint64) []byte {
-	at := int(uint32(order)) * recordUnit
-	return s.data[at/gapChunk][at%gapChunk:]
+// gap is what compareGaps needs of a record.
+func (g *gapStore) gap(r *gapRecord) gap {
+	return gap{lane: g.kinds[r.kind].lane, start: r.start, end: r.end}
 }
 
-// gap is what compareGaps needs of a gap.
-func (s *gapStore) gap(order uint64) gap {
-	b := s.record(order)
-	kind, n := binary.Uvarint(b)
-	start, m := binary.Varint(b[n:])
-	length, _ := binary.Varint(b[n+m:])
-	return gap{lane: s.laned[kind], start: start, end: start + length}
-}
-
-// rows goes through the gaps, the longest first. They lie anywhere, so that some are
-// brought into the cache at once before they are read.
-func (s *gapStore) rows(yield func(*GapRow) bool) {
-	for some := range slices.Chunk(s.order, 32) {
-		for _, at := range some {
-			s.touched += s.record(at)[0]
+// chain visits the gaps of one length by start, and those of several lanes that start at
+// once by lane.
+func (g *gapStore) chain(ns int64, c gapChain, visit func(*gapRecord) bool) bool {
+	in := chainReader{g: g, next: c.first, last: c.last, used: int(c.used)}
+	var same []gapRecord // that start at once
+	flush := func() bool {
+		if len(same) > 1 {
+			slices.SortStableFunc(same, func(x, y gapRecord) int { return compareLanes(g.kinds[x.kind].lane, g.kinds[y.kind].lane) })
 		}
-		for _, at := range some {
-			if !yield(s.row(s.record(at))) {
-				return
+		for i := range same {
+			if !visit(&same[i]) {
+				return false
 			}
 		}
+		same = same[:0]
+		return true
+	}
+	start := int64(0)
+	for in.more() {
+		r := in.record(start, ns)
+		start = r.start
+		if g.lanes == 1 {
+			if !visit(&r) {
+				return false
+			}
+			continue
+		}
+		if len(same) > 0 && same[0].start != start && !flush() {
+			return false
+		}
+		same = append(same, r)
+	}
+	return flush()
+}
+
+// A chainReader reads the records of a chain.
+type chainReader struct {
+	g    *gapStore
+	rest []byte // of the chunk
+	next uint32 // chunk
+	last uint32 // chunk
+	used int    // bytes of the last chunk
+}
+
+// more goes on to the next chunk where one is through; false behind the last record.
+func (in *chainReader) more() bool {
+	if len(in.rest) > 0 {
+		return true
+	}
+	if in.next == 0 {
+		return false
+	}
+	chunk, number := in.g.chunk(in.next), in.next
+	in.rest, in.next = chunk[:chunkRoom], binary.LittleEndian.Uint32(chunk[chunkRoom:])
+	if number == in.last {
+		in.rest, in.next = chunk[:in.used], 0
+	}
+	return len(in.rest) > 0
+}
+
+// ReadByte implements io.ByteReader; what a chain holds is never cut.
+func (in *chainReader) ReadByte() (byte, error) {
+	in.more()
+	b := in.rest[0]
+	in.rest = in.rest[1:]
+	return b, nil
+}
+
+func (in *chainReader) uvarint() (v uint64) {
+	for shift := 0; ; shift += 7 {
+		b, _ := in.ReadByte()
+		v |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return v
+		}
 	}
 }
 
-func (s *gapStore) row(b []byte) *GapRow {
-	kind, n := binary.Uvarint(b)
-	next := func() int64 {
-		b = b[n:]
-		var v int64
-		v, n = binary.Varint(b)
-		return v
+func (in *chainReader) varint() int64 {
+	v := in.uvarint()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+func (in *chainReader) record(before, ns int64) gapRecord {
+	r := gapRecord{kind: uint32(in.uvarint())}
+	r.start = before + in.varint()
+	r.end = r.start + ns
+	kind := &in.g.kinds[r.kind]
+	for i := range kind.calls {
+		r.ns[i] = in.varint()
 	}
-	r := &struct { // a row with what it points to is one piece of memory
-		GapRow
-		host  int64
-		calls [2]GapCall
-	}{GapRow: s.kinds[kind]}
-	r.StartNS = next()
-	r.EndNS = r.StartNS + next()
-	r.DurationNS = Since(r.StartNS, r.EndNS)
+	if kind.known {
+		r.host = in.varint()
+	}
+	return r
+}
+
+// A gapHeap has the worst of the best gaps on top.
+type gapHeap struct {
+	store *gapStore
+	list  []gapRecord
+}
+
+func (h *gapHeap) gap(i int) gap      { return h.store.gap(&h.list[i]) }
+func (h *gapHeap) Len() int           { return len(h.list) }
+func (h *gapHeap) Less(i, j int) bool { return compareGaps(h.gap(i), h.gap(j)) > 0 }
+func (h *gapHeap) Swap(i, j int)      { h.list[i], h.list[j] = h.list[j], h.list[i] }
+func (h *gapHeap) Push(any)           {} // the heap never grows
+func (h *gapHeap) Pop() any           { return nil }
+
+// A gapWriter makes rows. Those that are made together are one piece of memory.
+type gapWriter struct {
+	store *gapStore
+	short map[uint32]string // names of functions, shortened
+	room  []gapRoom
+}
+
+type gapRoom struct {
+	GapRow
+	host  int64
+	calls [2]GapCall // more of them are elsewhere
+}
+
+func (w *gapWriter) row(rec *gapRecord) *GapRow {
+	if len(w.room) == 0 {
+		w.room = make([]gapRoom, 32)
+	}
+	r := &w.room[0]
+	w.room = w.room[1:]
+	kind := &w.store.kinds[rec.kind]
+	if kind.row == nil {
+		kind.row = w.newKind(kind)
+	}
+	r.GapRow = *kind.row
+	r.StartNS, r.EndNS, r.DurationNS = rec.start, rec.end, Since(rec.start, rec.end)
 	r.Calls = append(r.calls[:0], r.Calls...)
 	for i := range r.Calls {
-		r.Calls[i].NS = next()
+		r.Calls[i].NS = rec.ns[i]
 	}
-	if r.HostNS != nil {
-		r.host = next()
+	if kind.known {
+		r.host = rec.host
 		r.HostNS = &r.host
 	}
 	return &r.GapRow
+}
+
+// newKind makes what rows of a kind share.
+func (w *gapWriter) newKind(k *gapKind) *GapRow {
+	a := w.store.a
+	t := a.t
+	row := &GapRow{Device: int(k.lane.device), Before: w.name(k.before), After: w.name(k.after), NVTX: a.Path(k.node), Host: a.Path(k.onHost), Python: k.python}
+	if k.lane.queue != None {
+		queue := &t.Queues[k.lane.queue]
+		stream, context, pid := int(queue.Stream), int(queue.Context), t.pid(queue.Process)
+		row.Stream, row.Context, row.Process = &stream, &context, &pid
+	}
+	for _, c := range k.calls {
+		row.Calls = append(row.Calls, GapCall{Name: t.Name(c.name), Calls: c.calls})
+	}
+	row.text = newGapText(row)
+	return row
+}
+
+// name names a piece of work. Shortening is dear, and kinds share functions.
+func (w *gapWriter) name(work gapWork) string {
+	if work.kind != OpKernel {
+		return w.store.a.t.workName(work, nil)
+	}
+	name, ok := w.short[work.what]
+	if !ok {
+		name = w.store.a.t.workName(work, w.store.q.Shorten)
+		w.short[work.what] = name
+	}
+	return name
 }

@@ -86,94 +86,108 @@ type gapKey struct {
 
 // gapSums groups gaps as they are found.
 type gapSums struct {
-	a       *Attribution
-	causes  []int      // by site of the calls
-	threads [][]uint32 // outer calls of each thread by start, so that ends grow with them
-	at      []int      // by thread: the first of them that may reach into the next gap
-	hosts   hostRanges
-	python  pythonSamples
-	rows    map[gapKey]*GapGroupRow
-	over    bool
+	*gapSearch
+	causes []int // by site of the calls
+	hosts  *hostRanges
+	python pythonSamples
+	rows   map[gapKey]*GapGroupRow
+	last   *GapGroupRow
+	key    gapKey // of the last row
+	over   bool
 }
 
 // GapGroups sums the gaps that a query chooses by cause and region. The timeline
 // needs all CUDA calls.
 func (t *Timeline) GapGroups(q Query) Rows[GapGroupRow] {
-	at := t.Attribute()
-	g := &gapSums{a: at, hosts: at.hostRanges(), python: t.pythonSamples(), threads: t.outerCalls(), at: make([]int, len(t.Threads)), rows: map[gapKey]*GapGroupRow{}}
-	for _, s := range t.Calls.sites {
-		g.causes = append(g.causes, callCause(t.Name(s.Name)))
-	}
-	keep := func(Op) bool { return true }
-	if q.Region != nil {
-		keep = g.a.OpMatcher(q.Region)
-	}
-	t.findGaps(&q, func(x gap) {
-		if after := t.op(x.after); keep(after) {
-			g.add(x, after)
-		}
-	})
-	return g.sorted(q.Top)
+	rows, _ := t.gapSearch(&q, true).groups()
+	return rows
 }
 
-func (g *gapSums) add(x gap, after Op) {
+// FlowGapGroups is GapGroups of a flow; false where it must be in memory. The query may
+// not choose by kernel, and is about whole devices.
+func (t *Timeline) FlowGapGroups(q Query, f Flow) (Rows[GapGroupRow], bool) {
+	return t.flowSearch(&q, f, true).groups()
+}
+
+func (s *gapSearch) groups() (Rows[GapGroupRow], bool) {
+	g := &gapSums{gapSearch: s, hosts: s.a.hostRanges(), python: s.a.t.pythonSamples(), rows: map[gapKey]*GapGroupRow{}}
+	if !s.each(g.add) {
+		return Rows[GapGroupRow]{}, false
+	}
+	return g.sorted(s.q.Top), true
+}
+
+func (g *gapSums) add(x *gap, l gapLaunch) {
 	key := gapKey{lane: x.lane, cause: causeNone}
 	ns := Since(x.start, x.end)
 	took := ns
-	call := g.a.callOf(after)
-	if call != None {
-		key.node = g.a.callNode(call)
-		key.cause, took = g.cause(x, call)
+	if l.known {
+		key.node = g.a.nodeOf(l.stacks, l.open)
+		key.cause, took = g.cause(x, &l)
 	}
-	row := g.rows[key]
-	if row == nil {
-		row = &GapGroupRow{Cause: gapCauseIDs[key.cause], NVTX: g.a.Path(key.node), Device: int(x.lane.device), hosts: map[uint32]int64{}, frames: map[PythonFrame]int64{}}
-		if x.lane.queue != None {
-			stream := int(g.a.t.Queues[x.lane.queue].Stream)
-			row.Stream = &stream
-		}
-		g.rows[key] = row
-	}
+	row := g.row(key)
 	row.Gaps++
 	accrue(&row.TotalNS, ns, &g.over)
 	accrue(&row.CauseNS, took, &g.over)
 	row.MaxNS = max(row.MaxNS, ns)
-	if call != None {
-		thread, until := g.a.t.Calls.Thread(call), min(x.end, g.a.t.Calls.Start(call))
-		g.hosts.add(thread, x.start, until, row.hosts)
-		g.python.count(thread, x.start, until, row.frames)
+	if l.known {
+		until := min(x.end, l.start)
+		g.hosts.add(l.thread, x.start, until, row.hosts)
+		g.python.count(l.thread, x.start, until, row.frames)
 	}
 }
 
+func (g *gapSums) row(key gapKey) *GapGroupRow {
+	if g.last != nil && key == g.key {
+		return g.last
+	}
+	row := g.rows[key]
+	if row == nil {
+		row = &GapGroupRow{Cause: gapCauseIDs[key.cause], NVTX: g.a.Path(key.node), Device: int(key.lane.device), hosts: map[uint32]int64{}, frames: map[PythonFrame]int64{}}
+		if key.lane.queue != None {
+			stream := int(g.a.t.Queues[key.lane.queue].Stream)
+			row.Stream = &stream
+		}
+		g.rows[key] = row
+	}
+	g.last, g.key = row, key
+	return row
+}
+
+// causeOf is what the calls of a site are for.
+func (g *gapSums) causeOf(site uint32) int {
+	sites := g.a.t.Calls.sites
+	for i := len(g.causes); i <= int(site); i++ {
+		g.causes = append(g.causes, callCause(g.a.t.Name(sites[i].Name)))
+	}
+	return g.causes[site]
+}
+
+// sameLaunch tells whether one call launched the work before and after a gap, as that of
+// a CUDA graph does.
+func (t *Timeline) sameLaunch(x *gap) bool {
+	return x.before.Correlation == x.after.Correlation && t.Queues[x.before.Queue].Process == t.Queues[x.after.Queue].Process
+}
+
 // cause is what took most of a gap before work that a call launched, and how long.
-func (g *gapSums) cause(x gap, call uint32) (int, int64) {
-	t := g.a.t
-	if g.a.callOf(t.op(x.before)) == call {
+func (g *gapSums) cause(x *gap, l *gapLaunch) (int, int64) {
+	if g.a.t.sameLaunch(x) {
 		return causeGraph, Since(x.start, x.end)
 	}
 	var ns [gapCauses]int64
-	until := min(x.end, max(x.start, t.Calls.End(call))) // then the work was on its way
+	until := min(x.end, max(x.start, l.end)) // then the work was on its way
 	ns[causeLaunch] = Since(until, x.end)
 	ns[causeHost] = Since(x.start, until)
-	if thread := t.Calls.Thread(call); int(thread) < len(g.threads) {
-		list, at := g.threads[thread], &g.at[thread]
-		for *at > 0 && t.Calls.End(list[*at-1]) > x.start {
-			*at--
+	reach := x.start
+	for _, c := range g.window.from(l.thread, x.start) {
+		start, end := max(c.start, reach), min(c.end, until)
+		if start >= until {
+			break
 		}
-		for *at < len(list) && t.Calls.End(list[*at]) <= x.start {
-			*at++
-		}
-		reach := x.start
-		for _, c := range list[*at:] {
-			start, end := max(t.Calls.Start(c), reach), min(t.Calls.End(c), until)
-			if start >= until {
-				break
-			}
-			if start < end {
-				ns[g.causes[t.Calls.Site(c)]] += end - start
-				ns[causeHost] -= end - start
-				reach = end
-			}
+		if start < end {
+			ns[g.causeOf(c.site)] += end - start
+			ns[causeHost] -= end - start
+			reach = end
 		}
 	}
 	best := 0
@@ -215,21 +229,6 @@ func (g *gapSums) sorted(top int) Rows[GapGroupRow] {
 	out := cutTop(rows, top)
 	out.Warnings = g.a.Warnings
 	return out
-}
-
-// outerCalls lists the calls of each thread that lie in no other, by start.
-func (t *Timeline) outerCalls() [][]uint32 {
-	threads := t.threadOrder()
-	for th, list := range threads {
-		kept := list[:0]
-		for _, c := range list {
-			if len(kept) == 0 || t.Calls.End(c) > t.Calls.End(kept[len(kept)-1]) {
-				kept = append(kept, c)
-			}
-		}
-		threads[th] = kept
-	}
-	return threads
 }
 
 // mostNode is the region with the most time, the first of equal ones.

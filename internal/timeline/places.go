@@ -96,12 +96,13 @@ func (a *Attribution) callPlace(call uint32) uint32 {
 // newPlace numbers what was open around a call by its regions.
 func (a *Attribution) newPlace(call uint32) uint32 {
 	p := a.places
-	p.key = a.stateKey(p.key[:0], call)
+	stacks, open := a.innermost(call), a.openAround(call)
+	p.key = a.stateKey(p.key[:0], stacks, open)
 	if id, ok := p.byKey[string(p.key)]; ok {
 		return id
 	}
 	id := uint32(len(p.list))
-	place := Place{state: a.callState(call)}
+	place := Place{state: a.stateOf(stacks, open)}
 	place.Own, place.All = a.regionsAround(call)
 	p.list, p.byKey[string(p.key)] = append(p.list, place), id
 	return id
@@ -109,17 +110,16 @@ func (a *Attribution) newPlace(call uint32) uint32 {
 
 // stateKey tells states apart: innermost regions stack by stack, then the open
 // start/end regions.
-func (a *Attribution) stateKey(key []byte, call uint32) []byte {
-	stacks := a.innermost(call)
+func (a *Attribution) stateKey(key []byte, stacks, open []uint32) []byte {
 	for _, r := range stacks {
 		key = binary.LittleEndian.AppendUint32(key, a.rangeNode[r])
 	}
-	var open []uint32
-	for _, r := range a.openAround(call) {
-		open = append(open, a.rangeNode[r])
+	var regions []uint32
+	for _, r := range open {
+		regions = append(regions, a.rangeNode[r])
 	}
-	slices.Sort(open)
-	for _, id := range slices.Compact(open) {
+	slices.Sort(regions)
+	for _, id := range slices.Compact(regions) {
 		key = binary.LittleEndian.AppendUint32(key, id)
 	}
 	if len(open) > 0 {
