@@ -213,6 +213,7 @@ func (f *File) StreamGaps(ctx context.Context, q timeline.Query) (timeline.Strea
 	return s, nil
 }
 
+// withWarnings puts what the file lacks before what the rows lack.
 func withWarnings[T any](rows timeline.Rows[T], t *timeline.Timeline) timeline.Rows[T] {
 	rows.Warnings = slices.Concat(t.Warnings, rows.Warnings)
 	return rows

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/deepprof/deepprof/internal/sqlite"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -140,23 +141,27 @@ func (e *Events) EachCall(ctx context.Context, fn func(c *timeline.Call) error) 
 // false for a row that makes no sense; an error of it ends the scan.
 // It reads with one worker whatever f.Workers says, because order matters here.
 func (f *File) eachRow(ctx context.Context, l layout, fn func(*ints) (bool, error)) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	defer func(n int) { f.Workers = n }(f.Workers)
-	f.Workers = 1
+	table, columns, _ := f.columns(&l)
+	if table == nil {
+		return nil
+	}
 	var failed error
-	_, err := scanInts(ctx, f, l, fresh[struct{}], func(_ *struct{}, r *ints) bool {
-		if failed != nil {
-			return true
+	bad := make([]int64, 1)
+	stats, err := f.db.ScanInts(ctx, table, columns, 1, func(int, func() []int) {}, func(int) func(*sqlite.Ints) error {
+		return func(v *sqlite.Ints) error {
+			sense, err := fn((*ints)(v))
+			if failed = err; !sense && err == nil {
+				bad[0]++
+			}
+			return err
 		}
-		var sense bool
-		if sense, failed = fn(r); failed != nil {
-			stop(failed)
-		}
-		return sense
 	})
 	if failed != nil {
 		return failed
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("read table %s: %w", l.table, err)
+	}
+	f.count(&l, stats, bad)
+	return nil
 }

@@ -163,11 +163,14 @@ func scanInts[T any](ctx context.Context, f *File, l layout, begin func(workers 
 	prepare := func(workers int, count func() []int) {
 		states, bad = begin(workers, count), make([]int64, workers)
 	}
-	stats, err := f.db.ScanInts(ctx, table, columns, f.Workers, prepare, func(w int, v *sqlite.Ints) error {
-		if !fn(states[w], (*ints)(v)) {
-			bad[w]++
+	stats, err := f.db.ScanInts(ctx, table, columns, f.Workers, prepare, func(w int) func(*sqlite.Ints) error {
+		state := states[w]
+		return func(v *sqlite.Ints) error {
+			if !fn(state, (*ints)(v)) {
+				bad[w]++
+			}
+			return nil
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read table %s: %w", l.table, err)

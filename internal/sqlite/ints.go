@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -28,10 +29,10 @@ func (v *Ints) Whole(i int) bool { return v.whole>>uint(i)&1 != 0 }
 // ScanInts is Scan for tables of numbers, of which the largest tables consist: it
 // decodes every column at once. A column "" reads as NULL. Before the first row,
 // begin is told how many workers there are; count gives how many rows the share of
-// each has, a little more where it is large.
+// each has, a little more where it is large. fn gives what takes the rows of a worker.
 // A column that holds a float is truncated, and Whole is false for it. begin is called
 // once, also for an empty table, with one worker at least.
-func (db *DB) ScanInts(ctx context.Context, table *Table, columns []string, workers int, begin func(workers int, count func() []int), fn func(worker int, v *Ints) error) (ScanStats, error) {
+func (db *DB) ScanInts(ctx context.Context, table *Table, columns []string, workers int, begin func(workers int, count func() []int), fn func(worker int) func(*Ints) error) (ScanStats, error) {
 	var stats ScanStats
 	if !table.refuse.IsZero() {
 		return stats, table.refused(db.path)
@@ -48,7 +49,10 @@ func (db *DB) ScanInts(ctx context.Context, table *Table, columns []string, work
 	leaves := db.leaves(table.root, &stats)
 	n := max(1, min(Workers(workers), len(leaves)/minShare))
 	begin(n, func() []int { return db.countRows(leaves, n) })
-	shares, err := db.scanShares(ctx, p, leaves, n, func(w int, r *Row) error { return fn(w, r.ints) })
+	shares, err := db.scanShares(ctx, p, leaves, n, func(w int) func(*Row) error {
+		visit := fn(w)
+		return func(r *Row) error { return visit(r.ints) }
+	})
 	for i := range shares {
 		stats.add(shares[i])
 	}
@@ -124,6 +128,13 @@ func (p *plan) asInts(columns []string) {
 // decodeInts reads the wanted columns of a record of size bytes; data goes on for
 // slack bytes behind it.
 func (p *plan) decodeInts(v *Ints, row *Row, data []byte, size int) (cause fact.Code) {
+	if s := row.shapes.last; s != nil && s.end <= size && s.is(data) { // as a rule
+		s.load(v, data)
+		if !p.plain {
+			p.fillRowIDs(v, row)
+		}
+		return ""
+	}
 	var head [shapeWords]uint64
 	at := row.shapes.place(data, size, &head)
 	if at == nil {
@@ -135,11 +146,13 @@ func (p *plan) decodeInts(v *Ints, row *Row, data []byte, size int) (cause fact.
 			return p.fillInts(v, row, data, size)
 		}
 		s.head, *at = head, s
+		s.words = (int(data[0]) + 7) / 8
+		s.mask = math.MaxUint64 >> (8 * uint(8*s.words-int(data[0])))
 	}
 	if s.end > size {
 		return rowLong
 	}
-	s.fill(v, data, s == row.shapes.last)
+	s.fill(v, data)
 	row.shapes.last = s
 	if !p.plain {
 		p.fillRowIDs(v, row)

@@ -29,16 +29,18 @@ func sameInts(t *testing.T, db *DB, table *Table, names []string) {
 		var got []string
 		room := 0
 		begin := func(_ int, count func() []int) { room = count()[0] }
-		ints, err := db.ScanInts(context.Background(), table, append(slices.Clone(some), ""), 1, begin, func(_ int, v *Ints) error {
-			line := ""
-			for i := range some {
-				line += fmt.Sprint(v.Int[i], v.Null(i), v.Whole(i), " ")
+		ints, err := db.ScanInts(context.Background(), table, append(slices.Clone(some), ""), 1, begin, func(int) func(*Ints) error {
+			return func(v *Ints) error {
+				line := ""
+				for i := range some {
+					line += fmt.Sprint(v.Int[i], v.Null(i), v.Whole(i), " ")
+				}
+				if n := len(some); !v.Null(n) || v.Whole(n) || v.Int[n] != 0 {
+					t.Errorf("an absent column holds %d", v.Int[n])
+				}
+				got = append(got, line)
+				return nil
 			}
-			if n := len(some); !v.Null(n) || v.Whole(n) || v.Int[n] != 0 {
-				t.Errorf("an absent column holds %d", v.Int[n])
-			}
-			got = append(got, line)
-			return nil
 		})
 		if err != nil || !slices.Equal(got, want) || ints.Rows != stats.Rows || ints.BadRows != stats.BadRows {
 			t.Fatalf("%s: %d rows of numbers, %d rows, error %v\n%v\n%v", table.Name, ints.Rows, stats.Rows, err, got, want)

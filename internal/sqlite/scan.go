@@ -32,7 +32,9 @@ func (db *DB) Scan(ctx context.Context, table *Table, columns []string, workers 
 	}
 	leaves := db.leaves(table.root, &stats)
 	n := max(1, min(Workers(workers), len(leaves)/minShare))
-	shares, err := db.scanShares(ctx, p, leaves, n, fn)
+	shares, err := db.scanShares(ctx, p, leaves, n, func(w int) func(*Row) error {
+		return func(r *Row) error { return fn(w, r) }
+	})
 	for i := range shares {
 		stats.add(shares[i])
 	}
@@ -40,13 +42,15 @@ func (db *DB) Scan(ctx context.Context, table *Table, columns []string, workers 
 	return stats, err
 }
 
+// scanShares cuts the leaves into shares, each for one worker; visit gives what takes the
+// rows of a worker.
 // The first error stops all workers; stats of what they did until then come back.
-func (db *DB) scanShares(ctx context.Context, p *plan, leaves []uint32, n int, fn func(int, *Row) error) ([]ScanStats, error) {
+func (db *DB) scanShares(ctx context.Context, p *plan, leaves []uint32, n int, visit func(worker int) func(*Row) error) ([]ScanStats, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	shares := make([]ScanStats, n)
 	inShares(n, func(w int) {
-		s := newScanner(db, p, func(r *Row) error { return fn(w, r) })
+		s := newScanner(db, p, visit(w))
 		if err := s.scan(ctx, leaves[len(leaves)*w/n:len(leaves)*(w+1)/n]); err != nil {
 			cancel(err)
 		}
@@ -165,14 +169,16 @@ func (s *scanner) leaf(page uint32, buf []byte) error {
 // cell decodes the cell at buf[at:] into the row, or says what is wrong with it.
 func (s *scanner) cell(buf []byte, at int) (cause fact.Code) {
 	usable, row := s.db.head.usable, s.row
-	length, n := varint(buf[at:usable])
+	length, n := uint64(buf[at]), 1
+	if length >= 0x80 {
+		length, n = varint(buf[at:usable])
+	}
 	id, m := varint(buf[at+n : usable])
 	if n == 0 || m == 0 {
 		return rowOverEnd
 	}
 	at += n + m
 	row.rowID = int64(id)
-	row.text = row.text[:0]
 	if length > uint64(s.maxLocal) {
 		return s.spilled(buf, at, length)
 	}
@@ -183,6 +189,7 @@ func (s *scanner) cell(buf []byte, at int) (cause fact.Code) {
 	if row.ints != nil {
 		return row.plan.decodeInts(row.ints, row, buf[at:end+slack], int(length))
 	}
+	row.text = row.text[:0]
 	_, cause = row.plan.decode(row.cells, buf[at:end], int(length))
 	row.body = buf[at : end+slack]
 	return cause
@@ -192,6 +199,7 @@ func (s *scanner) cell(buf []byte, at int) (cause fact.Code) {
 // far as the wanted columns reach.
 func (s *scanner) spilled(buf []byte, at int, length uint64) (cause fact.Code) {
 	db, row := s.db, s.row
+	row.text = row.text[:0]
 	if length > maxPayload || length > uint64(db.pages)*uint64(db.head.pageSize) {
 		return rowHuge
 	}

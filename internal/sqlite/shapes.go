@@ -9,6 +9,8 @@ import (
 // one header tells about the wanted columns, so that it is read once.
 type shape struct {
 	head        [shapeWords]uint64 // the bytes of the header, zero behind its end; head[0] is never 0
+	words       int                // of head, from 1
+	mask        uint64             // of the last word
 	end         int                // of the last wanted value in the record
 	null, whole uint32
 	loads       []load
@@ -66,17 +68,32 @@ func (s *shapeCache) place(data []byte, size int, head *[shapeWords]uint64) **sh
 	return &s.kept[hash*0x9E3779B97F4A7C15>>(64-shapeBits)]
 }
 
-// fill reads the columns of a record that has the shape.
-func (s *shape) fill(v *Ints, data []byte, same bool) {
+// is tells whether a record begins with the header of the shape; it is at least as long
+// as the shape, and slack bytes follow.
+func (s *shape) is(data []byte) bool {
+	last := s.words - 1
+	for i := range last {
+		if binary.LittleEndian.Uint64(data[8*i:]) != s.head[i] {
+			return false
+		}
+	}
+	return binary.LittleEndian.Uint64(data[8*last:])&s.mask == s.head[last]
+}
+
+// load reads the stored columns of a record that has the shape.
+func (s *shape) load(v *Ints, data []byte) {
 	for _, l := range s.loads {
 		v.Int[l.to%MaxInts] = int64(binary.BigEndian.Uint64(data[l.off:])) >> (l.shift & 63)
 	}
-	if !same {
-		for _, c := range s.consts {
-			v.Int[c.to%MaxInts] = c.value
-		}
-		v.null, v.whole = s.null, s.whole
+}
+
+// fill reads all columns of a record that has the shape.
+func (s *shape) fill(v *Ints, data []byte) {
+	s.load(v, data)
+	for _, c := range s.consts {
+		v.Int[c.to%MaxInts] = c.value
 	}
+	v.null, v.whole = s.null, s.whole
 }
 
 // shapeOf reads a header; nil where it must be gone through for each record: a wanted

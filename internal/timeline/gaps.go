@@ -36,6 +36,7 @@ type gapFinder struct {
 	t       *Timeline
 	q       *Query
 	found   func(*gap)
+	now     gap // that was found last
 	devices map[int32]*gapLane
 	queues  []queueLanes
 }
@@ -109,7 +110,8 @@ func (f *gapFinder) add(op *Op) {
 
 func (f *gapFinder) step(l *gapLane, op *Op) {
 	if l.any && op.Start > l.last.End && Since(l.last.End, op.Start) >= f.q.MinGap && f.t.wantGap(f.q, op) {
-		f.found(&gap{l.lane, l.last.End, op.Start, l.last, *op})
+		f.now = gap{l.lane, l.last.End, op.Start, l.last, *op}
+		f.found(&f.now)
 	}
 	if !l.any || op.End > l.last.End {
 		l.last, l.any = *op, true
