@@ -86,6 +86,7 @@ func (l *flow) start(ctx context.Context) {
 	l.stop = stop
 	l.kernels = newConveyor(ctx, func(c *conveyor[timeline.Kernel, queue]) error {
 		s := work[struct{}]{queues: l.b.queues.clone()}
+		c.keys = &s.queues.list
 		defer func() { c.functions = s.functions.list }()
 		layout, node := plainKernelLayout, colOwn
 		if l.parts&Kernels != 0 {
@@ -100,11 +101,12 @@ func (l *flow) start(ctx context.Context) {
 				f := r.function()
 				k.Function = s.functions.cached(f, uint32(f.demangled))
 			}
-			return true, c.put(k, s.queues.list)
+			return true, c.put(k)
 		})
 	})
 	l.calls = newConveyor(ctx, func(c *conveyor[timeline.FlowCall, callSite]) error {
-		var sites interner[callSite]
+		var sites siteCache
+		c.keys = &sites.list
 		layout := callLayout
 		if l.parts&Calls == 0 {
 			layout.want = layout.want[:2]
@@ -117,8 +119,8 @@ func (l *flow) start(ctx context.Context) {
 			if l.parts&Calls != 0 {
 				site.name = r.stringID(4)
 			}
-			call := timeline.FlowCall{Start: r.Int[colStart], End: r.Int[colEnd], Correlation: r.id(3, timeline.NoCorrelation), Site: sites.cached(site, site.hash())}
-			return true, c.put(call, sites.list)
+			call := timeline.FlowCall{Start: r.Int[colStart], End: r.Int[colEnd], Correlation: r.id(3, timeline.NoCorrelation), Site: sites.number(site)}
+			return true, c.put(call)
 		})
 	})
 }
@@ -201,6 +203,26 @@ func (in *interner[K]) clone() interner[K] {
 	return interner[K]{ids: maps.Clone(in.ids), list: slices.Clone(in.list)}
 }
 
+// A siteCache numbers the sites of calls, of which there are few: interner.cached without
+// the costs of any type.
+type siteCache struct {
+	interner[callSite]
+	sites [1 << siteBits]callSite
+	ids   [1 << siteBits]uint32 // + 1
+}
+
+const siteBits = 8
+
+func (c *siteCache) number(site callSite) uint32 {
+	at := (site.hash() * 0x9E3779B1) >> (32 - siteBits)
+	if known := &c.sites[at]; c.ids[at] != 0 && known.globalTid == site.globalTid && known.name == site.name {
+		return c.ids[at] - 1
+	}
+	id := c.id(site)
+	c.sites[at], c.ids[at] = site, id+1
+	return id
+}
+
 // A conveyor brings rows from the goroutine that reads them, with the keys that they are
 // numbered by.
 type conveyor[T, K any] struct {
@@ -209,6 +231,7 @@ type conveyor[T, K any] struct {
 	functions   []function
 
 	filling parcel[T, K] // of the reader
+	keys    *[]K         // that it has so far
 	ctx     context.Context
 
 	now parcel[T, K] // that is gone through
@@ -241,17 +264,18 @@ func newConveyor[T, K any](ctx context.Context, read func(*conveyor[T, K]) error
 	return c
 }
 
-// put hands a row over, with all keys so far.
-func (c *conveyor[T, K]) put(row T, keys []K) error {
+// put hands a row over.
+func (c *conveyor[T, K]) put(row T) error {
 	c.filling.rows = append(c.filling.rows, row)
-	c.filling.keys = keys
 	if len(c.filling.rows) == parcelRows {
 		return c.send()
 	}
 	return nil
 }
 
+// send hands over what was put, with all keys so far.
 func (c *conveyor[T, K]) send() error {
+	c.filling.keys = *c.keys
 	select {
 	case c.full <- c.filling:
 	case <-c.ctx.Done():

@@ -260,10 +260,11 @@ func (b *builder) graphs(ctx context.Context) error {
 
 // queue numbers the queue of a row. Rows of one queue follow each other mostly.
 func (s *work[T]) queue(r *ints) uint32 {
-	place := [5]int64{r.Int[colDevice], r.Int[colContext], r.Int[colStream], r.Int[colProcess], r.Int[colGreen]}
-	if s.anyQueue && place == s.place {
+	last := &s.place
+	if s.anyQueue && r.Int[colStream] == last[2] && r.Int[colDevice] == last[0] && r.Int[colContext] == last[1] && r.Int[colProcess] == last[3] && r.Int[colGreen] == last[4] {
 		return s.lastQueue
 	}
+	place := [5]int64{r.Int[colDevice], r.Int[colContext], r.Int[colStream], r.Int[colProcess], r.Int[colGreen]}
 	s.anyQueue, s.place, s.lastQueue = true, place, s.newQueue(r.queue())
 	return s.lastQueue
 }

@@ -167,6 +167,7 @@ func (j *flowJoin) launchOf(op *Op) (l launched, ok bool) {
 		return j.last, true
 	}
 	table := j.table(process)
+	j.readUntil(op.Start)
 	for ahead := 0; ahead < mostAhead; {
 		page, gone := table.find(op.Correlation)
 		if page != nil {
@@ -181,9 +182,7 @@ func (j *flowJoin) launchOf(op *Op) (l launched, ok bool) {
 		if gone || op.Correlation == NoCorrelation || !j.read() {
 			break
 		}
-		if j.began > op.Start {
-			ahead++
-		}
+		ahead++
 	}
 	j.broken = true
 	return l, false
