@@ -46,12 +46,3 @@ func atLeast(name string) cobra.PositionalArgs {
 		return nil
 	}
 }
-
-// texts words a list for people.
-func texts[T fmt.Stringer](list []T) []string {
-	var out []string
-	for _, x := range list {
-		out = append(out, x.String())
-	}
-	return out
-}

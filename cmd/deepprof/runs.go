@@ -107,7 +107,7 @@ func withRun(ctx context.Context, store, ref string, do func(*runs.Run) error) e
 func verified(files []runs.FileRow) string {
 	left := 0
 	for _, f := range files {
-		if f.Omitted != "" {
+		if !f.Omitted.IsZero() {
 			left++
 		}
 	}
@@ -145,7 +145,7 @@ func runsShowCommand() command {
 							fmt.Fprintln(s.err, verified(d.Files))
 						}
 					}
-					worded := report.Run(&d, append(doubts, texts(bad)...)...)
+					worded := report.Run(&d, append(doubts, report.WordWarnings(bad)...)...)
 					write := func() error { return report.WriteRun(s.out, worded) }
 					if *asJSON {
 						write = func() error { return printJSON(s.out, worded) }
@@ -263,6 +263,7 @@ func runsCleanCommand() command {
 					return err
 				}
 				if *asJSON {
+					report.WordCleaned(&done)
 					return printJSON(s.out, done)
 				}
 				return report.WriteCleaned(s.out, &done)
@@ -315,6 +316,7 @@ func runsPackCommand() command {
 						return err
 					}
 					if *asJSON {
+						report.WordPacked(&packed)
 						return printJSON(s.out, packed)
 					}
 					return report.WritePacked(s.out, &packed)
@@ -341,6 +343,7 @@ func packOld(ctx context.Context, s streams, store, older, into string, remove, 
 		return err
 	}
 	if asJSON {
+		report.WordPackedRuns(&done)
 		return printJSON(s.out, done)
 	}
 	return report.WritePackedRuns(s.out, &done)
@@ -368,9 +371,10 @@ func runsStatsCommand() command {
 					return err
 				}
 				if *asJSON {
+					report.WordWarnings(stats.Warnings)
 					return printJSON(s.out, stats)
 				}
-				t := report.StageStatistics(stats.Steps, texts(stats.Warnings))
+				t := report.StageStatistics(stats.Steps, report.WordWarnings(stats.Warnings))
 				if stats.Recorded > 0 {
 					t.Note(fmt.Sprintf("%d of %d runs are recordings that were played; they are not counted", stats.Recorded, stats.Runs))
 				}

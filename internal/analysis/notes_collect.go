@@ -101,7 +101,7 @@ func (n *notes) used(path string) bool {
 func (n *notes) checkRecorded(f File) {
 	was, ok := n.recorded[f.Path]
 	switch {
-	case !ok || was.Omitted != "":
+	case !ok || !was.Omitted.IsZero():
 	case f.Bytes != was.Size:
 		n.warn(ChangedFile, fact.File("file", f.Path), fact.Count("bytes", f.Bytes), fact.Count("recorded", was.Size))
 	case f.SHA256 != "" && f.SHA256 != was.SHA256:

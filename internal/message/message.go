@@ -33,7 +33,7 @@ type words struct {
 
 // tables has one table per area of the program; a code stands in one of them.
 var tables = []map[fact.Code]words{causes, methodWords, modelWords, ofTimeline, ofAnalysis, ofPick, limiterWords, evidenceWords, findingWords, headlineWords, rankWords, utilizationWords, changeWords, assumptionWords, adviceWords, compareWords,
-	verdictWords, profilerWords, captureWords, pipelineWords, serverWords, experimentWords, annotationWords, toldWords, sessionWords, sessionFailures, doctorWords, damageWords, pageWords}
+	verdictWords, profilerWords, captureWords, pipelineWords, serverWords, experimentWords, annotationWords, toldWords, sessionWords, sessionFailures, doctorWords, damageWords, pageWords, runWords}
 
 func find(code fact.Code) (words, bool) {
 	for _, t := range tables {

@@ -9,7 +9,7 @@ var toldWords = map[fact.Code]words{
 	"step-kept":         {Text: "{step}: kept"},
 	"step-ended":        {Text: "{step}: {kind}, {time}"},
 	"step-recorded":     {Text: "{step}: recorded: {kind}[, {time}]"},
-	"step-again":        {Text: "note: {problem}: {step} is done again"},
+	"step-again":        {Text: "note: {file}: {why}: {step} is done again"},
 	"step-aside":        {Text: "note: what {step} left before is now in {dir}"},
 	"nothing-to-do":     {Text: "every step is done: nothing is left to do"},
 	"told-error":        {Text: "{level}: {error}"},

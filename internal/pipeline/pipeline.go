@@ -223,7 +223,7 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 			return err
 		}
 		for _, p := range todo.Problems {
-			o.tell(stepAgain, fact.Name("problem", fmt.Sprint(p)), fact.Name("step", todo.Next))
+			o.tell(stepAgain, fact.File("file", p.Path), fact.Because("why", p.Why), fact.Name("step", todo.Next))
 		}
 		if j, err = reopenJob(o, store); err != nil || todo.Next == "" {
 			return err

@@ -139,7 +139,7 @@ func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepRes
 // playFile takes one file over from a recording. Steps share some; the hash tells
 // whether it is the same.
 func playFile(ctx context.Context, store, from *runs.Run, f runs.File) (runs.File, error) {
-	if f.Omitted != "" {
+	if !f.Omitted.IsZero() {
 		return f, nil
 	}
 	if err := copyFile(store.Path(f.Path), from.Path(f.Path)); err != nil && !errors.Is(err, os.ErrExist) {

@@ -13,7 +13,7 @@ const (
 	stepKept         fact.Code = "step-kept"         // step
 	stepEnded        fact.Code = "step-ended"        // step, kind, time
 	stepRecorded     fact.Code = "step-recorded"     // step, kind, time where one took any
-	stepAgain        fact.Code = "step-again"        // problem, step
+	stepAgain        fact.Code = "step-again"        // file, why, step
 	stepAside        fact.Code = "step-aside"        // step, dir
 	nothingToDo      fact.Code = "nothing-to-do"     //
 	toldError        fact.Code = "told-error"        // level, error

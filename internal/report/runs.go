@@ -18,7 +18,14 @@ type RunDetail struct {
 	*runs.Detail
 	Reason   string    `json:"reason,omitempty"`
 	Steps    []stepRow `json:"stages"`
+	Files    []fileRow `json:"files"`
 	Warnings []string  `json:"warnings,omitempty"`
+}
+
+type fileRow struct {
+	runs.FileRow
+	Omitted string `json:"omitted,omitempty"`
+	Problem string `json:"problem,omitempty"`
 }
 
 type stepRow struct {
@@ -40,7 +47,7 @@ type outcomeRow struct {
 
 // Run words what is known of a run. More are warnings beside those of the run.
 func Run(d *runs.Detail, more ...string) *RunDetail {
-	out := &RunDetail{Detail: d, Reason: message.Text(d.Reason), Steps: []stepRow{}, Warnings: append(message.Texts(d.Warnings), more...)}
+	out := &RunDetail{Detail: d, Reason: message.Text(d.Reason), Steps: []stepRow{}, Files: []fileRow{}, Warnings: append(message.Texts(d.Warnings), more...)}
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		row := stepRow{StepRow: s, Reason: message.Text(s.Reason)}
@@ -52,7 +59,51 @@ func Run(d *runs.Detail, more ...string) *RunDetail {
 		}
 		out.Steps = append(out.Steps, row)
 	}
+	for _, f := range d.Files {
+		out.Files = append(out.Files, fileRow{f, message.Text(f.Omitted.Fact), message.Text(f.Problem)})
+	}
+	if d.Resume != nil {
+		WordWarnings(d.Resume.Problems)
+	}
 	return out
+}
+
+// WordWarnings fills the texts of warnings and returns them as lines.
+func WordWarnings(list []runs.Warning) []string {
+	var lines []string
+	for i := range list {
+		if w := &list[i]; !w.Why.IsZero() {
+			w.Text = message.Text(w.Why)
+		}
+		lines = append(lines, list[i].Path+": "+list[i].Text)
+	}
+	return lines
+}
+
+// WordCleaned fills the texts of what Clean did.
+func WordCleaned(r *runs.CleanReport) {
+	wordKept(r.Kept)
+	WordWarnings(r.Failed)
+}
+
+// WordPacked fills the texts of what went into a pack.
+func WordPacked(r *runs.PackReport) {
+	WordWarnings(r.Omitted)
+	WordWarnings(r.Notes)
+}
+
+// WordPackedRuns fills the texts of what PackOld did.
+func WordPackedRuns(r *runs.PackedRuns) {
+	wordKept(r.Kept)
+	for i := range r.Packs {
+		WordPacked(&r.Packs[i])
+	}
+}
+
+func wordKept(list []runs.Kept) {
+	for i := range list {
+		list[i].Reason = message.Text(list[i].Why)
+	}
 }
 
 func outcomeOf(o *runs.Outcome) *outcomeRow {
@@ -156,6 +207,7 @@ func writeStep(b *strings.Builder, d *RunDetail, s stepRow) {
 
 // WriteCleaned says what was removed, or would be.
 func WriteCleaned(w io.Writer, r *runs.CleanReport) error {
+	wordKept(r.Kept)
 	verb := "removed"
 	if r.DryRun {
 		verb = message.Phrase("would-remove")
@@ -167,7 +219,7 @@ func WriteCleaned(w io.Writer, r *runs.CleanReport) error {
 	for _, k := range r.Kept {
 		fmt.Fprintf(&b, "kept %s: %s\n", k.Path, k.Reason)
 	}
-	for _, f := range r.Failed {
+	for _, f := range WordWarnings(r.Failed) {
 		fmt.Fprintf(&b, "failed %s\n", f)
 	}
 	stay := message.Phrase("others-stay")
@@ -186,10 +238,10 @@ func WritePacked(w io.Writer, r *runs.PackReport) error {
 	for _, f := range r.Altered {
 		fmt.Fprintf(&b, "changed %s: %s\n", f.Path, f.Altered)
 	}
-	for _, o := range r.Omitted {
+	for _, o := range WordWarnings(r.Omitted) {
 		fmt.Fprintln(&b, message.Phrase("packed-left-out", o))
 	}
-	for _, n := range r.Notes {
+	for _, n := range WordWarnings(r.Notes) {
 		fmt.Fprintf(&b, "note %s\n", n)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -198,6 +250,7 @@ func WritePacked(w io.Writer, r *runs.PackReport) error {
 
 // WritePackedRuns writes what became of the old runs of a store.
 func WritePackedRuns(w io.Writer, r *runs.PackedRuns) error {
+	wordKept(r.Kept)
 	for i := range r.Packs {
 		if err := WritePacked(w, &r.Packs[i]); err != nil {
 			return err

@@ -36,8 +36,8 @@ func TestSetAside(t *testing.T) {
 		if len(a.Files) != 1 || !strings.HasPrefix(a.Files[0].Path, "nsys/attempt-") {
 			t.Fatalf("attempt %d: %+v", i, a.Files)
 		}
-		if problem := contentProblem(context.Background(), r, a.Files[0]); problem != "" {
-			t.Errorf("attempt %d: %s: %s", i, a.Files[0].Path, problem)
+		if problem := contentProblem(context.Background(), r, a.Files[0]); !problem.IsZero() {
+			t.Errorf("attempt %d: %s: %s", i, a.Files[0].Path, problem.Code)
 		}
 	}
 	if _, err := r.SetAside("nsys", "../x"); err == nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // CleanPlan says which runs may go. A run goes when it meets every condition
@@ -34,9 +36,11 @@ type CleanReport struct {
 
 // Kept is a run, or another thing in the store, that Clean spared.
 type Kept struct {
-	ID     string `json:"id"`
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
+	ID   string `json:"id"`
+	Path string `json:"path"`
+	// Reason is Why in words; internal/report fills it.
+	Reason string    `json:"reason"`
+	Why    fact.Fact `json:"why"`
 }
 
 // Clean removes runs of a store. It never touches a run that is or may be
@@ -63,7 +67,7 @@ func Clean(plan CleanPlan, dryRun bool) (CleanReport, error) {
 		sweepTrash(plan.Root)
 	}
 	for _, w := range warnings {
-		rep.Kept = append(rep.Kept, Kept{ID: filepath.Base(w.Path), Path: w.Path, Reason: "left alone: " + w.Text})
+		rep.Kept = append(rep.Kept, keptUnread(w))
 	}
 	rep.Kept = append(rep.Kept, foreign(plan.Root, found, warnings)...)
 	for i, s := range found {
@@ -74,6 +78,19 @@ func Clean(plan CleanPlan, dryRun bool) (CleanReport, error) {
 		clean1(&rep, s, dryRun)
 	}
 	return rep, nil
+}
+
+// keptUnread is a folder that ought to be a run and cannot be read as one.
+func keptUnread(w Warning) Kept {
+	return Kept{ID: filepath.Base(w.Path), Path: w.Path, Why: fact.New(leftAlone, fact.Because("why", w.Why))}
+}
+
+// running says that a run is or may be running.
+func (r *Run) running() fact.Fact {
+	if r.note == "" {
+		return fact.New(runIsRunning)
+	}
+	return fact.New(runIsRunning, fact.Name("note", r.note))
 }
 
 // foreign names everything in the store that is no run: it is not touched.
@@ -92,14 +109,14 @@ func foreign(root string, found []Summary, warnings []Warning) []Kept {
 		if known[e.Name()] || strings.HasPrefix(e.Name(), tempPrefix) || strings.HasPrefix(e.Name(), trashPrefix) {
 			continue
 		}
-		what := "a folder that is no run"
+		what := noRunFolder
 		switch {
 		case e.Type()&os.ModeSymlink != 0:
-			what = "a link"
+			what = noRunLink
 		case !e.IsDir():
-			what = "a file"
+			what = noRunFile
 		}
-		out = append(out, Kept{ID: e.Name(), Path: filepath.Join(root, e.Name()), Reason: "left alone: " + what})
+		out = append(out, Kept{ID: e.Name(), Path: filepath.Join(root, e.Name()), Why: fact.New(leftAlone, fact.Because("why", fact.New(what)))})
 	}
 	return out
 }
@@ -122,21 +139,21 @@ func clean1(rep *CleanReport, s Summary, dryRun bool) {
 		return
 	}
 	if r.Status() == StatusRunning {
-		rep.Kept = append(rep.Kept, Kept{s.ID, s.Path, nonEmpty(r.note, "it is running")})
+		rep.Kept = append(rep.Kept, Kept{ID: s.ID, Path: s.Path, Why: r.running()})
 		return
 	}
 	if held, _ := lockHeld(r.dir); held {
-		rep.Kept = append(rep.Kept, Kept{s.ID, s.Path, "a process holds its lock"})
+		rep.Kept = append(rep.Kept, Kept{ID: s.ID, Path: s.Path, Why: fact.New(runLocked)})
 		return
 	}
 	if !dryRun {
 		err := deleteRun(r)
 		if errors.Is(err, ErrRunning) {
-			rep.Kept = append(rep.Kept, Kept{s.ID, s.Path, "it was taken up again"})
+			rep.Kept = append(rep.Kept, Kept{ID: s.ID, Path: s.Path, Why: fact.New(runTakenUp)})
 			return
 		}
 		if err != nil {
-			rep.Failed = append(rep.Failed, Warning{s.Path, err.Error()})
+			rep.Failed = append(rep.Failed, Warning{Path: s.Path, Why: fact.New(runNotRemoved, fact.Error("error", err))})
 			return
 		}
 	}

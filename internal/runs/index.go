@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // indexName is a cache of what List shows, in the store: a line of JSON for each
@@ -283,7 +285,7 @@ func openListed(path, name string) (*Run, *Warning) {
 	case errors.Is(err, ErrNotRun) && !ValidID(name):
 		// Somebody else's folder.
 	default:
-		return nil, &Warning{path, errors.Unwrap(err).Error()} // openDir wraps the cause once
+		return nil, &Warning{Path: path, Why: fact.New(runUnreadable, fact.Error("error", errors.Unwrap(err)))} // openDir wraps the cause once
 	}
 	return nil, nil
 }

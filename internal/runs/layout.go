@@ -139,7 +139,7 @@ func Files(dir string, kind FileKind) []string {
 	if m, err := ReadManifest(dir); err == nil {
 		for i := range m.Steps {
 			for _, f := range m.Steps[i].Files() {
-				if f.Omitted == "" && KindOf(f.Path) == kind && listed(dir, f.Path, kind) {
+				if f.Omitted.IsZero() && KindOf(f.Path) == kind && listed(dir, f.Path, kind) {
 					rels = append(rels, f.Path)
 				}
 			}

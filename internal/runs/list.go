@@ -57,13 +57,14 @@ type StepState struct {
 	State State  `json:"state"`
 }
 
-// Warning names something in the store that could not be used.
+// Warning names something in the store that could not be used, and why.
 type Warning struct {
 	Path string `json:"path"`
-	Text string `json:"text"`
+	// Text is Why in words. This package leaves it empty and internal/report fills
+	// it; packs of earlier versions hold it without Why.
+	Text string    `json:"text,omitempty"`
+	Why  fact.Fact `json:"why,omitzero"`
 }
-
-func (w Warning) String() string { return w.Path + ": " + w.Text }
 
 // List returns the runs of a store, newest first, and a warning for each
 // directory that ought to be a run and cannot be read as one. Other things in the store are
@@ -270,7 +271,7 @@ type StepRow struct {
 type FileRow struct {
 	Step string `json:"stage"`
 	File
-	Problem string `json:"problem,omitempty"` // missing, or another size than recorded
+	Problem fact.Fact `json:"-"` // missing, or another size than recorded; zero where it is as it was
 }
 
 // Show describes a run. Files are compared by presence and size; Verify
@@ -303,33 +304,33 @@ func Show(r *Run) Detail {
 		}
 	}
 	if st := d.Summary.Status; m.Recorded == nil && (st == StatusFailed || st == StatusInterrupted) {
-		p := planResume(&m, r.liveness, func(f File) string { return sizeProblem(r, f) })
+		p := planResume(&m, r.liveness, func(f File) fact.Fact { return sizeProblem(r, f) })
 		d.Resume = &p
 	}
 	return d
 }
 
-// sizeProblem is "" for a file that is there with its recorded size. Links that lead
-// out of the run are not followed.
-func sizeProblem(r *Run, f File) string {
-	if f.Omitted != "" {
-		return "left out of the pack: " + f.Omitted
+// sizeProblem is zero for a file that is there with its recorded size. Links that
+// lead out of the run are not followed.
+func sizeProblem(r *Run, f File) fact.Fact {
+	if !f.Omitted.IsZero() {
+		return fact.New(fileLeftOut, fact.Because("why", f.Omitted.Fact))
 	}
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
-		return err.Error()
+		return fact.New(fileNotRead, fact.Error("error", err))
 	}
 	defer root.Close()
 	fi, err := root.Stat(filepath.FromSlash(f.Path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "missing"
+		return fact.New(fileMissing)
 	case err != nil:
-		return err.Error()
+		return fact.New(fileNotRead, fact.Error("error", err))
 	case !fi.Mode().IsRegular():
-		return "not a plain file"
+		return fact.New(fileNotPlain)
 	case fi.Size() != f.Size:
-		return fmt.Sprintf("%d bytes, recorded with %d", fi.Size(), f.Size)
+		return fact.New(fileResized, fact.Count("size", fi.Size()), fact.Count("recorded", f.Size))
 	}
-	return ""
+	return fact.Fact{}
 }

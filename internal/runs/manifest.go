@@ -177,11 +177,11 @@ func (n *Note) UnmarshalJSON(data []byte) error {
 // File is a file of the run. Path is relative to the run directory, with
 // slashes.
 type File struct {
-	Path    string `json:"path" jsonschema:"path relative to the run directory, with slashes"`
-	Size    int64  `json:"size" jsonschema:"size in bytes"`
-	SHA256  string `json:"sha256" jsonschema:"SHA-256 of the content, lower-case hex"`
-	Altered string `json:"altered,omitempty" jsonschema:"what packing changed in the file; size and hash are those of the changed file"`
-	Omitted string `json:"omitted,omitempty" jsonschema:"why packing left the file out"`
+	Path    string      `json:"path" jsonschema:"path relative to the run directory, with slashes"`
+	Size    int64       `json:"size" jsonschema:"size in bytes"`
+	SHA256  string      `json:"sha256" jsonschema:"SHA-256 of the content, lower-case hex"`
+	Altered string      `json:"altered,omitempty" jsonschema:"what packing changed in the file; size and hash are those of the changed file"`
+	Omitted fact.Stored `json:"omitted,omitzero" jsonschema:"why packing left the file out"`
 	// Of tells timelines and reports of counters of one run apart.
 	Of *timeline.Identity `json:"of,omitempty" jsonschema:"rank, host, window or repeat that the file is of; absent where a run has one"`
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/redact"
 )
 
@@ -175,7 +176,7 @@ func (p *packer) prepare(ctx context.Context) (PackIndex, error) {
 	if p.red != nil {
 		for _, list := range [][]Warning{p.index.Omitted, p.index.Notes} {
 			for i := range list {
-				list[i] = Warning{p.red.Text(list[i].Path), p.red.Text(list[i].Text)}
+				list[i] = Warning{Path: p.red.Text(list[i].Path), Why: list[i].Why.Map(p.red.Text)}
 			}
 		}
 	}
@@ -199,7 +200,7 @@ func (p *packer) listFiles() ([]string, error) {
 			return nil
 		}
 		if !d.Type().IsRegular() || !localPath(rel) {
-			p.omit(rel, "not a plain file")
+			p.omit(rel, fact.New(packNotPlain))
 			return nil
 		}
 		rels = append(rels, rel)
@@ -212,8 +213,8 @@ func (p *packer) listFiles() ([]string, error) {
 }
 
 // omit: rel is the path before redaction; prepare cleans it at the end.
-func (p *packer) omit(rel, why string) {
-	p.index.Omitted = append(p.index.Omitted, Warning{rel, why})
+func (p *packer) omit(rel string, why fact.Fact) {
+	p.index.Omitted = append(p.index.Omitted, Warning{Path: rel, Why: why})
 }
 
 // learn reads names out of every timeline, and the hosts of ranks that left none,
@@ -256,13 +257,13 @@ func (p *packer) prepareFile(ctx context.Context, rel string) (packEntry, error)
 	name := rel
 	if p.red != nil {
 		name = p.red.FileName(rel)
-		if why == "" && (!localPath(name) || p.has(name)) {
-			why = "its name cannot be cleaned"
+		if why.IsZero() && (!localPath(name) || p.has(name)) {
+			why = fact.New(packName)
 		}
 	}
-	if why != "" {
+	if !why.IsZero() {
 		p.omit(rel, why)
-		return packEntry{File: File{Path: name, Omitted: why}}, nil
+		return packEntry{File: File{Path: name, Omitted: fact.Stored{Fact: why}}}, nil
 	}
 	f, err := hashFile(ctx, src)
 	if err != nil {
@@ -303,8 +304,8 @@ func (p *packer) manifest(ctx context.Context, files map[string]File) (packEntry
 				}
 				switch {
 				case !ok:
-					f.Omitted = "it was gone when the run was packed"
-				case now.Omitted != "":
+					f.Omitted.Fact = fact.New(packGone)
+				case !now.Omitted.IsZero():
 					f.Omitted = now.Omitted
 				case now.Altered != "":
 					f.Size, f.SHA256, f.Altered = now.Size, now.SHA256, now.Altered

@@ -99,7 +99,7 @@ func TestRedactRanks(t *testing.T) {
 	}
 	m := openPack(t, out).Manifest()
 	for i, f := range m.Steps[0].Attempts[0].Files {
-		if f.Path != fmt.Sprintf("nsys/run.%d.redacted-host.txt", i) || f.Omitted != "" {
+		if f.Path != fmt.Sprintf("nsys/run.%d.redacted-host.txt", i) || !f.Omitted.IsZero() {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -264,13 +264,13 @@ func TestPackRedact(t *testing.T) {
 		t.Errorf("the owner is left: %+v", got)
 	}
 	plan := Show(p)
-	if !strings.Contains(plan.Files[3].Problem, "cannot be cleaned") {
+	if !plan.Files[3].Problem.Is(fileLeftOut) {
 		t.Errorf("the file left out is shown as %+v", plan.Files[3])
 	}
 	// A report that is cut off cannot be cleaned and is left out.
 	must(t, os.WriteFile(r.Path("ncu/k.ncu-rep"), []byte("NVR\x00\xff\x00\x00\x00/home/mallory"), 0o644))
 	rep, err = Pack(ctx, r, out, PackOptions{Redact: true, Overwrite: true})
-	if err != nil || len(rep.Omitted) != 2 || !strings.Contains(rep.Omitted[0].Text, "cut off") {
+	if err != nil || len(rep.Omitted) != 2 || !strings.Contains(rep.Omitted[0].Why.Text("error"), "cut off") {
 		t.Errorf("with a broken report: %+v, %v", rep.Omitted, err)
 	}
 }
@@ -452,7 +452,7 @@ func TestPackRedactsTimeline(t *testing.T) {
 	must(t, os.WriteFile(r.Path("nsys/run.sqlite-wal"), []byte("frames"), 0o644))
 	rep, err := Pack(ctx, r, out, PackOptions{Redact: true, Overwrite: true})
 	must(t, err)
-	if text := fmt.Sprint(rep.Omitted); !strings.Contains(text, "nsys/run.sqlite: part of it is still in its write-ahead log") {
+	if text := fmt.Sprint(rep.Omitted); !slices.ContainsFunc(rep.Omitted, func(w Warning) bool { return w.Path == "nsys/run.sqlite" && w.Why.Is(packLog) }) {
 		t.Errorf("omitted: %s", text)
 	}
 }
@@ -484,7 +484,18 @@ func TestPackRawReports(t *testing.T) {
 	}
 	rep, err = Pack(ctx, r, out, PackOptions{NsysReports: true, Overwrite: true})
 	must(t, err)
-	if len(rep.Notes) != 1 || !strings.Contains(rep.Notes[0].Text, "HF_TOKEN, LANG") || !strings.Contains(rep.Notes[0].Text, "secrets: HF_TOKEN") || !bytes.Contains(unzstd(t, out), raw) {
+	if len(rep.Notes) != 1 || rep.Notes[0].Why.Text("names") != "HF_TOKEN, LANG" || rep.Notes[0].Why.Text("secrets") != "HF_TOKEN" || !bytes.Contains(unzstd(t, out), raw) {
 		t.Errorf("notes: %v", rep.Notes)
+	}
+}
+
+// Earlier versions stored why a file was left out as a sentence.
+func TestReasonsOfOlderPacksAreRead(t *testing.T) {
+	var f File
+	must(t, json.Unmarshal([]byte(`{"path":"a","size":1,"sha256":"","omitted":"its name cannot be cleaned"}`), &f))
+	var index PackIndex
+	must(t, json.Unmarshal([]byte(`{"omitted":[{"path":"a","text":"not a plain file"}]}`), &index))
+	if f.Omitted.Text("text") != "its name cannot be cleaned" || index.Omitted[0].Text != "not a plain file" {
+		t.Errorf("%+v, %+v", f, index)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/redact"
 )
 
@@ -18,7 +19,7 @@ const maxTextFile = 512 << 20
 // transform makes a changed copy of a file where the options ask for one.
 // src is where the content lies; altered says what was changed, "" for nothing;
 // omitted says why the file is left out. An error ends the pack.
-func (p *packer) transform(rel string) (src, altered, omitted string, err error) {
+func (p *packer) transform(rel string) (src, altered string, omitted fact.Fact, err error) {
 	src = p.run.Path(rel)
 	if redact.Cannot(rel) {
 		return p.rawReport(rel, src)
@@ -34,7 +35,7 @@ func (p *packer) transform(rel string) (src, altered, omitted string, err error)
 	}
 	data, err := readRegular(src, maxTextFile)
 	if err != nil {
-		return "", "", "", err
+		return "", "", fact.Fact{}, err
 	}
 	clean := data
 	if rel == EnvName {
@@ -44,60 +45,63 @@ func (p *packer) transform(rel string) (src, altered, omitted string, err error)
 		clean, err = p.red.File(rel, clean)
 	}
 	if err != nil {
-		return "", "", err.Error(), nil
+		return "", "", unclean(err), nil
 	}
 	if string(clean) == string(data) {
-		return src, "", "", nil
+		return src, "", fact.Fact{}, nil
 	}
 	dst := p.spool()
-	return dst, "redacted", "", os.WriteFile(dst, clean, 0o644)
+	return dst, "redacted", fact.Fact{}, os.WriteFile(dst, clean, 0o644)
 }
 
 // rawReport leaves the raw files of Nsight Systems out, unless they are asked for.
-func (p *packer) rawReport(rel, src string) (path, altered, omitted string, err error) {
+func (p *packer) rawReport(rel, src string) (path, altered string, omitted fact.Fact, err error) {
 	if !p.o.NsysReports {
-		return "", "", "it holds the environment of the machine in a form that cannot be cleaned; its SQLite export can", nil
+		return "", "", fact.New(packRaw), nil
 	}
 	names, secret, err := redact.Inventory(src)
 	if err != nil {
-		return "", "", "", err
+		return "", "", fact.Fact{}, err
 	}
-	note := fmt.Sprintf("packed as it is: it holds the command line, names of the host and the user, and %d environment variables", len(names))
+	params := []fact.Param{fact.Count("n", len(names))}
 	if len(names) > 0 {
-		note += ": " + strings.Join(names, ", ")
+		params = append(params, fact.Name("names", strings.Join(names, ", ")))
 	}
 	if len(secret) > 0 {
-		note += "; these look like secrets: " + strings.Join(secret, ", ")
+		params = append(params, fact.Name("secrets", strings.Join(secret, ", ")))
 	}
-	p.index.Notes = append(p.index.Notes, Warning{rel, note})
-	return src, "", "", nil
+	p.index.Notes = append(p.index.Notes, Warning{Path: rel, Why: fact.New(packAsItIs, params...)})
+	return src, "", fact.Fact{}, nil
 }
 
 // hide makes a copy without the secrets of the run where a file has any: a run
 // that was killed may still have them.
-func (p *packer) hide(src string) (path, altered, omitted string, err error) {
+func (p *packer) hide(src string) (path, altered string, omitted fact.Fact, err error) {
 	in, err := os.Open(src)
 	if err != nil {
-		return "", "", "", err
+		return "", "", fact.Fact{}, err
 	}
 	found, err := p.secrets.InFile(in)
 	in.Close()
 	if err != nil || !found {
-		return src, "", "", err
+		return src, "", fact.Fact{}, err
 	}
 	dst := p.spool() + filepath.Ext(src) // the name tells how it is cleaned
 	out, err := os.Create(dst)
 	if err != nil {
-		return "", "", "", err
+		return "", "", fact.Fact{}, err
 	}
 	if err := errors.Join(copyFile(out, src), out.Close()); err != nil {
-		return "", "", "", err
+		return "", "", fact.Fact{}, err
 	}
 	if _, err := p.secrets.CleanFile(dst); err != nil {
-		return "", "", "it cannot be cleaned: " + err.Error(), nil
+		return "", "", unclean(err), nil
 	}
-	return dst, "secrets removed", "", nil
+	return dst, "secrets removed", fact.Fact{}, nil
 }
+
+// unclean says that a file cannot go into the pack because redaction failed.
+func unclean(err error) fact.Fact { return fact.New(packUnclean, fact.Error("error", err)) }
 
 // secretsOf are the values that a pack of a run must not have: of this
 // environment, and of the command that only the run's owner can read.
@@ -115,23 +119,23 @@ func (p *packer) spool() string {
 }
 
 // A file with a write-ahead log is left out: its pages are not all in the file.
-func (p *packer) cleanSQLite(rel, src string) (dst, altered, omitted string, err error) {
+func (p *packer) cleanSQLite(rel, src string) (dst, altered string, omitted fact.Fact, err error) {
 	if fi, err := os.Stat(src + "-wal"); err == nil && fi.Size() > 0 {
-		return "", "", "part of it is still in its write-ahead log", nil
+		return "", "", fact.New(packLog), nil
 	}
 	dst = p.spool()
 	f, err := os.Create(dst)
 	if err != nil {
-		return "", "", "", err
+		return "", "", fact.Fact{}, err
 	}
 	defer f.Close()
 	if err := copyFile(f, src); err != nil {
-		return "", "", "", err
+		return "", "", fact.Fact{}, err
 	}
 	if err := p.red.SQLite(f); err != nil {
-		return "", "", "it cannot be cleaned: " + err.Error(), nil
+		return "", "", unclean(err), nil
 	}
-	return dst, "redacted", "", nil
+	return dst, "redacted", fact.Fact{}, nil
 }
 
 func copyFile(w io.Writer, src string) error {
@@ -146,16 +150,16 @@ func copyFile(w io.Writer, src string) error {
 
 // A report that cannot be stripped is packed whole with a note; one that cannot be
 // cleaned is left out.
-func (p *packer) transformNCU(rel, src string) (dst, altered, omitted string, err error) {
+func (p *packer) transformNCU(rel, src string) (dst, altered string, omitted fact.Fact, err error) {
 	var done []string
 	dst = src
 	if p.o.StripCubins {
 		out := p.spool() + "s"
 		switch err := rewrite(dst, out, func(r io.ReaderAt, size int64, w *os.File) error { return p.o.Strip(r, size, w) }); {
 		case IsDiskFull(err):
-			return "", "", "", err
+			return "", "", fact.Fact{}, err
 		case err != nil:
-			p.index.Notes = append(p.index.Notes, Warning{rel, "not stripped: " + err.Error()})
+			p.index.Notes = append(p.index.Notes, Warning{Path: rel, Why: fact.New(packNotStripped, fact.Error("error", err))})
 		default:
 			dst, done = out, append(done, "stripped")
 		}
@@ -170,12 +174,12 @@ func (p *packer) transformNCU(rel, src string) (dst, altered, omitted string, er
 	out := p.spool() + "r"
 	err = rewrite(dst, out, p.red.NcuReport)
 	if IsDiskFull(err) {
-		return "", "", "", err
+		return "", "", fact.Fact{}, err
 	}
 	if err != nil {
-		return "", "", "it cannot be cleaned: " + err.Error(), nil
+		return "", "", unclean(err), nil
 	}
-	return out, strings.Join(append(done, "redacted"), ", "), "", nil
+	return out, strings.Join(append(done, "redacted"), ", "), fact.Fact{}, nil
 }
 
 // rewrite leaves dst as change left it, also with an error.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // PackedRuns says what PackOld did.
@@ -33,7 +35,7 @@ func PackOld(ctx context.Context, plan CleanPlan, into string, remove bool, o Pa
 		return rep, err
 	}
 	for _, w := range warnings {
-		rep.Kept = append(rep.Kept, Kept{ID: filepath.Base(w.Path), Path: w.Path, Reason: "left alone: " + w.Text})
+		rep.Kept = append(rep.Kept, keptUnread(w))
 	}
 	for i, s := range found {
 		if err := ctx.Err(); err != nil {
@@ -44,10 +46,18 @@ func PackOld(ctx context.Context, plan CleanPlan, into string, remove bool, o Pa
 			continue
 		}
 		if err := rep.pack(ctx, s, filepath.Join(into, s.ID+PackExt), remove, o); err != nil {
-			rep.Kept = append(rep.Kept, Kept{s.ID, s.Path, err.Error()})
+			rep.Kept = append(rep.Kept, Kept{ID: s.ID, Path: s.Path, Why: notPacked(err)})
 		}
 	}
 	return rep, nil
+}
+
+// notPacked says why the folder of a run stays.
+func notPacked(err error) fact.Fact {
+	if errors.Is(err, ErrRunning) {
+		return fact.New(runIsRunning)
+	}
+	return fact.New(runNotPacked, fact.Error("error", err))
 }
 
 // pack packs one run. The error says why its folder stays.
@@ -57,7 +67,7 @@ func (rep *PackedRuns) pack(ctx context.Context, s Summary, out string, remove b
 		return err
 	}
 	if held, _ := lockHeld(r.dir); held || s.Status == StatusRunning {
-		return errors.New("it is or may be running")
+		return ErrRunning
 	}
 	packed, err := Pack(ctx, r, out, o)
 	if err != nil {
@@ -71,7 +81,7 @@ func (rep *PackedRuns) pack(ctx context.Context, s Summary, out string, remove b
 		return fmt.Errorf("the pack %s could not be verified: %w", out, err)
 	}
 	if len(packed.Omitted) > 0 && !o.Redact {
-		return fmt.Errorf("the pack lacks %s", packed.Omitted[0])
+		return fmt.Errorf("the pack lacks %s", packed.Omitted[0].Path)
 	}
 	if err := deleteRun(r); err != nil {
 		return err

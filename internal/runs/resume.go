@@ -4,11 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // ResumePlan says where a run goes on.
@@ -26,12 +27,12 @@ type ResumePlan struct {
 // It reads every file of every step that is done. It changes nothing.
 func PlanResume(ctx context.Context, r *Run) (ResumePlan, error) {
 	m := r.Manifest()
-	p := planResume(&m, r.liveness, func(f File) string { return contentProblem(ctx, r, f) })
+	p := planResume(&m, r.liveness, func(f File) fact.Fact { return contentProblem(ctx, r, f) })
 	return p, ctx.Err()
 }
 
 // Steps are visited in order, and a step needs only steps before it.
-func planResume(m *Manifest, l Liveness, problem func(File) string) ResumePlan {
+func planResume(m *Manifest, l Liveness, problem func(File) fact.Fact) ResumePlan {
 	p := ResumePlan{Kept: []string{}, Redo: []string{}}
 	for i := range m.Steps {
 		s := &m.Steps[i]
@@ -57,14 +58,14 @@ func planResume(m *Manifest, l Liveness, problem func(File) string) ResumePlan {
 }
 
 // stepProblems looks at steps that are done; others run again anyway.
-func stepProblems(s *Step, problem func(File) string) []Warning {
+func stepProblems(s *Step, problem func(File) fact.Fact) []Warning {
 	if s.State != StateDone {
 		return nil
 	}
 	var bad []Warning
 	for _, f := range s.Files() {
-		if text := problem(f); text != "" {
-			bad = append(bad, Warning{Path: f.Path, Text: text})
+		if why := problem(f); !why.IsZero() {
+			bad = append(bad, Warning{Path: f.Path, Why: why})
 		}
 	}
 	return bad
@@ -77,9 +78,9 @@ func Verify(ctx context.Context, r *Run) ([]Warning, error) {
 	m := r.Manifest()
 	var bad []Warning
 	for i := range m.Steps {
-		bad = append(bad, stepProblems(&m.Steps[i], func(f File) string {
-			if f.Omitted != "" {
-				return ""
+		bad = append(bad, stepProblems(&m.Steps[i], func(f File) fact.Fact {
+			if !f.Omitted.IsZero() {
+				return fact.Fact{}
 			}
 			return contentProblem(ctx, r, f)
 		})...)
@@ -87,28 +88,28 @@ func Verify(ctx context.Context, r *Run) ([]Warning, error) {
 	return bad, ctx.Err()
 }
 
-// contentProblem is "" for a file with its recorded size and hash. It reads inside the
+// contentProblem is zero for a file with its recorded size and hash. It reads inside the
 // run only, whatever links there are.
-func contentProblem(ctx context.Context, r *Run, f File) string {
-	if text := sizeProblem(r, f); text != "" {
-		return text
+func contentProblem(ctx context.Context, r *Run, f File) fact.Fact {
+	if why := sizeProblem(r, f); !why.IsZero() {
+		return why
 	}
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
-		return err.Error()
+		return fact.New(fileNotRead, fact.Error("error", err))
 	}
 	defer root.Close()
 	file, err := root.Open(filepath.FromSlash(f.Path))
 	if err != nil {
-		return err.Error()
+		return fact.New(fileNotRead, fact.Error("error", err))
 	}
 	defer file.Close()
 	h := sha256.New()
 	if _, err := io.Copy(h, readerCtx{ctx, file}); err != nil {
-		return err.Error()
+		return fact.New(fileNotRead, fact.Error("error", err))
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != f.SHA256 {
-		return fmt.Sprintf("its content changed since it was recorded (sha256 %.12s, recorded %.12s)", got, f.SHA256)
+		return fact.New(fileChanged, fact.Name("sha256", got[:12]), fact.Name("recorded", f.SHA256[:min(12, len(f.SHA256))]))
 	}
-	return ""
+	return fact.Fact{}
 }

@@ -305,7 +305,7 @@ func FuzzParseManifest(f *testing.F) {
 		if err := c.validate(); err != nil {
 			t.Errorf("the copy of a valid manifest is not: %v", err)
 		}
-		planResume(&c, Dead, func(File) string { return "" })
+		planResume(&c, Dead, func(File) fact.Fact { return fact.Fact{} })
 	})
 }
 

@@ -223,7 +223,7 @@ func TestDamagedRunsAreNamed(t *testing.T) {
 	}
 	var text []string
 	for _, w := range warnings {
-		text = append(text, w.String())
+		text = append(text, w.Path+": "+w.Why.Text("error"))
 	}
 	all := strings.Join(text, "\n")
 	for _, want := range []string{idFailed + "/run.json: line 3", empty + ": not a run directory", link, "notes/run.json: not a plain file"} {
@@ -294,17 +294,22 @@ func TestCleanSpares(t *testing.T) {
 	if len(rep.Removed) != 2 || rep.Bytes <= 0 {
 		t.Errorf("report %+v", rep)
 	}
-	kept := map[string]string{}
+	kept := map[string]fact.Code{}
 	for _, k := range rep.Kept {
-		kept[k.ID] = k.Reason
-	}
-	for id, why := range map[string]string{
-		other.ID: "elsewhere", idFailed: "left alone: ", filepath.Base(dir): "running",
-		"notes": "a folder that is no run", "README": "a file", "latest": "a link", "broken": "",
-	} {
-		if reason, ok := kept[id]; !ok || !strings.Contains(reason, why) {
-			t.Errorf("%s is not named with %q: %q", id, why, reason)
+		if kept[k.ID] = k.Why.Code; k.Why.Is(leftAlone) {
+			kept[k.ID] = k.Why.Params["why"].Facts[0].Code
 		}
+	}
+	for id, why := range map[string]fact.Code{
+		other.ID: runIsRunning, idFailed: runUnreadable, filepath.Base(dir): runIsRunning,
+		"notes": noRunFolder, "README": noRunFile, "latest": noRunLink,
+	} {
+		if kept[id] != why {
+			t.Errorf("%s is kept for %q, want %q", id, kept[id], why)
+		}
+	}
+	if _, ok := kept["broken"]; !ok {
+		t.Error("broken is not named")
 	}
 	for _, p := range []string{dir, filepath.Join(root, other.ID), filepath.Join(root, idFailed), filepath.Join(outside, "precious")} {
 		if _, err := os.Stat(p); err != nil {
@@ -382,11 +387,11 @@ func TestResumePlan(t *testing.T) {
 	must(t, os.WriteFile(log, []byte("baseline RAN\n"), 0o644)) // same size
 	p, err = PlanResume(ctx, r)
 	must(t, err)
-	if p.Next != "baseline" || len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Text, "content changed") {
+	if p.Next != "baseline" || len(p.Problems) != 1 || !p.Problems[0].Why.Is(fileChanged) {
 		t.Errorf("plan after a change of the same size: %+v", p)
 	}
 	must(t, os.Remove(log))
-	if p, _ = PlanResume(ctx, r); p.Next != "baseline" || p.Problems[0].Text != "missing" {
+	if p, _ = PlanResume(ctx, r); p.Next != "baseline" || !p.Problems[0].Why.Is(fileMissing) {
 		t.Errorf("plan after a loss: %+v", p)
 	}
 	// A link out of the run is not a file of the run.

@@ -164,8 +164,8 @@ func intact(ctx context.Context, dir string) error {
 	}
 	r := &Run{dir: dir}
 	for _, f := range index.Files {
-		if why := contentProblem(ctx, r, f); why != "" {
-			return fmt.Errorf("%s: %s", f.Path, why)
+		if why := contentProblem(ctx, r, f); !why.IsZero() {
+			return fmt.Errorf("%s is not as it was packed (%s)", f.Path, why.Code)
 		}
 	}
 	return ctx.Err()

@@ -104,7 +104,7 @@ func listRuns(_ context.Context, r *Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Printable: first(report.Runs(rows, texts(warnings)), r.Top)}, nil
+	return &Answer{Printable: first(report.Runs(rows, report.WordWarnings(warnings)), r.Top)}, nil
 }
 
 // moment reads a date or a moment; zero where none is given.
