@@ -43,5 +43,5 @@ func (p *recording) unlike(other *recording) bool {
 
 // programText is the command as it was typed, else the name of the process.
 func (p *recording) programText() string {
-	return cmp.Or(p.command, p.program, "a program that is not named")
+	return cmp.Or(p.command, p.program, "?")
 }

@@ -78,7 +78,7 @@ func (st *stageClock) findOtherCalls(s *Stage) []otherCall {
 			if ns == 0 {
 				continue
 			}
-			c := otherCall{name: "a CUDA call without a name"}
+			c := otherCall{name: "?"}
 			if name < len(tl.t.Names) {
 				c.name = callName(tl.t.Names[name])
 			}

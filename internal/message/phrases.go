@@ -94,7 +94,7 @@ var phrases = map[string]string{
 	// md_kernels.go
 	"no-kernels":                      "No kernels.%s",
 	"nothing-that-was-captured-holds": "Nothing that was captured holds a kernel.",
-	"kernels-lead":                    "%s, told apart by name, grid and block; %s launches, %s of GPU time. Sorted by GPU time.",
+	"kernels-told-apart":              "%s, told apart by name, grid and block; %s launches, %s of GPU time. Sorted by GPU time.",
 	"kernels-lead-untimed":            "%s, told apart by name, grid and block.",
 	"categories":                      "Categories",
 	"each-kernel":                     "Each kernel",
@@ -501,9 +501,46 @@ var phrases = map[string]string{
 	"published-mfu-is-of-dense":  "published MFU is of the dense peak of the data sheet, and so is this: ",
 	"table-of-published-values":  "a table of published values",
 	"this-peak-was-not-measured": "this peak was not measured; it is from ",
+
+	// internal/pipeline
+	"of-about": ", of about %s", "next-tells": "; next: %s", "report-reading": "report: reading what was captured", "report-writing": "report: writing",
+
+	// internal/show
+	"times-are-those-of-one":            "times are those of one launch each under ncu",
+	"left-out":                          "left out: ",
+	"durations-were-measured-by-nsight": "durations were measured by Nsight Compute, launch by launch, with the clocks and caches it sets; a timeline tells what the program sees",
+	"launches-have-no-and-are":          "%d launches have no %s and are not counted; collect the section SpeedOfLight",
+	"active-for-token":                  ", %s active for a token",
+	"counted-for-what-run-had":          "counted for what the run had: a batch of %d, %d tokens of prompt, %d new, %s",
+	"bytes-results":                     "%d bytes, results: %d",
+	"container-version":                 "container version",
+	"embedded-cubins-and-sources":       "embedded cubins and sources",
+	"command-line":                      "command line",
+	"working-directory":                 "working directory",
+	"of-timelines-this-shows-part":      "of %d timelines this shows %s; --part takes another: its rank or its file",
+	"without-limiters-bytes-mfu-hfu":    "without limiters, bytes, MFU, HFU and MBU: %v",
+	"no-range-is-called-step":           "no range is called step: annotate the program (pipeline.annotate=auto), or see show ranges",
+	"without-batch-tokens-and-cache":    "without batch, tokens and cache length: %v",
+	"nothing-passes":                    "nothing passes ",
+	"without-limiters":                  ", without limiters",
+	"its-captures-were-analyzed-again":  "its captures were analyzed again: %v",
+	"whole-timeline-note":               "the whole timeline%s: %v",
+	"whole-timeline-with-loading-and":   "the whole timeline, with loading and warm-up; the reports are about %s",
+	"of-alone-which-reports-are":        "the %s of %s alone, which the reports are about; --whole shows the whole timeline",
+
+	// further tables
+	"not-counted-note":                 "not counted: ",
+	"no-launch-outside-nested-regions": "no launch outside the nested regions has a counter for it",
+	"memory-bandwidth":                 "memory bandwidth",
+	"of-same-limit-at":                 "of the same limit at ",
+	"clock-that-counted-kernels-ran":   ", the clock that the counted kernels ran at",
+	"created-utc":                      "created (UTC)",
 }
 
 var phraseLabels = map[string]map[string]string{
+	"tells": { // what a pipeline step will tell
+		"times": "times without a profiler", "predictions": "predictions", "operators": "operators", "timeline": "where the time goes", "limiters": "the limiter of each kernel",
+	},
 	"aggregate": { // the measures that workloads write
 		"prefill_ms": "Prefill", "decode_ms": "Decode", "ttft_ms": "Time to first token", "token_ms": "Time per token",
 		"tokens_per_s": "Throughput", "images_per_s": "Throughput", "forward_ms": "Forward pass",

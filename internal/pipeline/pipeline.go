@@ -31,7 +31,7 @@ var table = []step{
 		makes: artifacts{files: []string{runs.EnvName, runs.InputsName}},
 	},
 	{
-		name: plan.StepUnprofiled, tells: "times without a profiler", enabled: func(p *plan.Plan) bool { return p.Pipeline.Unprofiled.Enable }, proves: true,
+		name: plan.StepUnprofiled, tells: "times", enabled: func(p *plan.Plan) bool { return p.Pipeline.Unprofiled.Enable }, proves: true,
 		makes: artifacts{ofCommand: []string{"workload"}, ofSession: []string{"workload/" + plan.StepUnprofiled}, ofServer: []string{serverFolder(plan.StepUnprofiled)}},
 		run:   byKind(runUnprofiled, serveUnprofiled), command: commandsOf(lone(unprofiledCommand), serverCommands),
 		cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "unprofiled"},
@@ -65,7 +65,7 @@ var table = []step{
 		run:   runTorchFlops, command: lone(sessionCommand(plan.StepTorchFlops)), cost: cost{runs: once, how: "flops"},
 	},
 	{
-		name: plan.StepNsys, tells: "where the time goes", enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
+		name: plan.StepNsys, tells: "timeline", enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference},
 		makes:   artifacts{ofCommand: []string{"nsys", runs.AnnotateFolder + "/" + plan.StepNsys}, ofSession: []string{"nsys", "workload/" + plan.StepNsys}, ofServer: []string{"nsys", serverFolder(plan.StepNsys), runs.AnnotateFolder + "/" + plan.StepNsys}},
 		prepare: prepareNsys, run: byKind(captureTimeline, serveWindows), command: commandsOf(lone(nsysCommand), sessionCommands),
@@ -81,7 +81,7 @@ var table = []step{
 		run: runRepeats, cost: cost{runs: func(p *plan.Plan) int { return 2 * (p.Pipeline.Repeats - 1) }, how: "repeats"},
 	},
 	{
-		name: plan.StepNcu, tells: "what limits each kernel", enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
+		name: plan.StepNcu, tells: "limiters", enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys},
 		makes:   artifacts{ofCommand: []string{"ncu", runs.AnnotateFolder + "/" + plan.StepNcu}, ofSession: []string{"ncu", "workload/" + plan.StepNcu}, ofServer: []string{"ncu", serverFolder(plan.StepNcu), runs.AnnotateFolder + "/" + plan.StepNcu}, files: []string{pick.TargetsFile}},
 		prepare: prepareNcu, run: captureCounters, command: lone(ncuCommand),

@@ -10,6 +10,7 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -101,7 +102,7 @@ func writeReport(ctx context.Context, j *job, step string) (made, error) {
 	}
 	in.Version, in.Recorded, in.Status = j.Version, j.played, string(statusSoFar(j.store.Manifest()))
 	in.Categories, in.DefaultScope, in.Preliminary = j.Categories, true, step == plan.StepFirstAnswer
-	j.display.line("report: reading what was captured")
+	j.display.line(message.Phrase("report-reading"))
 	result, err := analysis.Analyze(ctx, in)
 	if ctx.Err() != nil {
 		return made{}, ctx.Err()
@@ -109,7 +110,7 @@ func writeReport(ctx context.Context, j *job, step string) (made, error) {
 	if err != nil {
 		return made{Outcome: failedReport(noReport, dir, err)}, nil
 	}
-	j.display.line("report: writing")
+	j.display.line(message.Phrase("report-writing"))
 	files, err := folder.Write(dir, result)
 	switch {
 	case runs.IsDiskFull(err):

@@ -9,6 +9,7 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -24,7 +25,7 @@ type step struct {
 	quick   bool   // it starts no workload: the first interrupt ends it
 	quiet   bool   // nobody is told where it goes well
 	extra   bool   // off unless asked for: nobody is told that it was skipped
-	tells   string // what will be known when it is done, for the live line
+	tells   string // what will be known when it is done, for the live line; labeled in internal/message
 
 	needs []string // steps whose files it reads, or whose success it stands on
 	makes artifacts
@@ -141,10 +142,10 @@ func (d *display) start(s step, list []step, p *plan.Plan, unprofiled time.Durat
 
 func (d *display) line(text string) {
 	if d.expected > 0 {
-		text += fmt.Sprintf(", of about %s", d.expected.Round(time.Second))
+		text += message.Phrase("of-about", d.expected.Round(time.Second))
 	}
 	if d.tells != "" {
-		text += "; next: " + d.tells
+		text += message.Phrase("next-tells", message.Label("tells", d.tells))
 	}
 	d.show(fmt.Sprintf("[%d/%d] %s", d.now, d.of, text))
 }

@@ -28,7 +28,7 @@ func WriteKernels(w io.Writer, r *analysis.Result) error {
 		return d.writeTo(w, r)
 	}
 	if slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
-		d.say("kernels-lead",
+		d.say("kernels-told-apart",
 			plural(len(r.Kernels), "kernel"), thousands(partOf(r).launches), elapsed(float64(partOf(r).kernel)))
 	} else {
 		d.say("kernels-lead-untimed", plural(len(r.Kernels), "kernel"))

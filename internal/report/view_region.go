@@ -50,13 +50,13 @@ var ResultRegionView = View[regionLine]{
 		{Key: "limiter", Format: Words, Value: func(g *regionLine) any { return orNil(g.limiter) }},
 		{Key: "measured", Title: "measured by", Format: Words, Detail: true, Value: func(g *regionLine) any { return orNil(g.how()) }, Note: func(g *regionLine) string {
 			if g.Counters == nil {
-				return "not measured: " + whyNotCounted(&g.Region)
+				return message.Phrase("not-measured-head") + whyNotCounted(&g.Region)
 			}
 			return ""
 		}},
 		{Key: "coverage", Title: "counted, of GPU time", Help: "Share of the GPU time of the region whose kernels were counted", Unit: Share, Value: func(g *regionLine) any { return g.Coverage }, Note: func(g *regionLine) string {
 			if g.Coverage == nil && g.Kernels > 0 {
-				return "not counted: " + whyNotCounted(&g.Region)
+				return message.Phrase("not-counted-note") + whyNotCounted(&g.Region)
 			}
 			return ""
 		}},
@@ -163,7 +163,7 @@ var RegionCounterView = View[regionCounter]{
 			return measured(m.own.Value, m.own.Unit)
 		}, Note: func(m *regionCounter) string {
 			if m.nested && m.own == nil {
-				return "no launch outside the nested regions has a counter for it"
+				return message.Phrase("no-launch-outside-nested-regions")
 			}
 			return ""
 		}},

@@ -95,7 +95,7 @@ var ServingStepView = View[analysis.StepClass]{
 		{Key: "mfu", Title: "MFU", Priority: 2, Unit: Share, Value: func(c *analysis.StepClass) any { return useValue(c.MFU) }},
 		{Key: "mbu", Title: "MBU", Unit: Share, Value: func(c *analysis.StepClass) any { return useValue(c.MBU) }},
 		{Key: "roof", Title: "limiting roof", Priority: 6, Value: func(c *analysis.StepClass) any {
-			return orNil(map[string]string{"flops": "arithmetic", "dram": "memory bandwidth"}[c.Roof])
+			return orNil(map[string]string{"flops": "arithmetic", "dram": message.Phrase("memory-bandwidth")}[c.Roof])
 		}},
 		{Key: "bytes", Priority: 7, Unit: Bytes, Value: func(c *analysis.StepClass) any { return orNil(c.Bytes) }},
 		{Key: "tensor_sampled", Title: "tensor cores, sampled", Priority: 4, Unit: Share, Value: sampledShare("tensor_active")},

@@ -40,7 +40,7 @@ var UseView = View[useLine]{
 			if u.OfRoof == nil {
 				return ""
 			}
-			return "of the same limit at " + clock(u.Roof.ClockHz) + ", the clock that the counted kernels ran at"
+			return message.Phrase("of-same-limit-at") + clock(u.Roof.ClockHz) + message.Phrase("clock-that-counted-kernels-ran")
 		}},
 		{Key: "seconds", Title: "over", Help: "The time that the work is divided by", Unit: Seconds, Value: func(u *useLine) any { return orNil(u.Seconds) }},
 		{Key: "coverage", Title: "counted, of GPU time", Unit: Share, Value: func(u *useLine) any { return u.Coverage }},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -38,7 +39,7 @@ func kernelsOfAnalysis(path string, q timeline.Query, more *Request) (report.Pri
 	slices.SortStableFunc(rows.Rows, func(x, y timeline.KernelRow) int { return int(y.TotalNS - x.TotalNS) })
 	t := report.Kernels(rows, r, q.Top)
 	if untimed {
-		t.Note("times are those of one launch each under ncu")
+		t.Note(message.Phrase("times-are-those-of-one"))
 	}
 	return t, true
 }

@@ -111,7 +111,7 @@ func openReports(src *source, opts ncurep.Options, more *Request) (*counted, err
 	c.warnings = func() []string {
 		var out []string
 		for _, err := range errs {
-			out = append(out, "left out: "+err.Error())
+			out = append(out, message.Phrase("left-out")+err.Error())
 		}
 		for i, r := range readers {
 			if r == nil {
@@ -288,9 +288,9 @@ func kernelsOfCounters(ctx context.Context, path string, q timeline.Query, more 
 	all := q
 	all.Top = 0 // names are told apart before rows are cut
 	rows := timeline.SumKernels(order, &all)
-	notes := []string{"durations were measured by Nsight Compute, launch by launch, with the clocks and caches it sets; a timeline tells what the program sees"}
+	notes := []string{message.Phrase("durations-were-measured-by-nsight")}
 	if without > 0 {
-		notes = append(notes, fmt.Sprintf("%d launches have no %s and are not counted; collect the section SpeedOfLight", without, duration))
+		notes = append(notes, message.Phrase("launches-have-no-and-are", without, duration))
 	}
 	t := report.Kernels(rows, nil, q.Top)
 	t.Note(append(notes, c.warnings()...)...)

@@ -9,6 +9,7 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -71,7 +72,7 @@ func showFLOPs(ctx context.Context, req *Request) (*Answer, error) {
 	}
 	head := fmt.Sprintf("%s: %s parameters", r.Model.Type, report.Parameters(r.Model.Parameters))
 	if active := r.Model.ActiveParameters; active != r.Model.Parameters {
-		head += fmt.Sprintf(", %s active for a token", report.Parameters(active))
+		head += message.Phrase("active-for-token", report.Parameters(active))
 	}
 	t := report.FLOPs(r)
 	t.Note(notes...)
@@ -113,7 +114,7 @@ func flopsOfRun(ctx context.Context, path string) (*flops.Report, []string, erro
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", in.Flops, err)
 	}
-	return r, []string{fmt.Sprintf("counted for what the run had: a batch of %d, %d tokens of prompt, %d new, %s", r.Shape.Batch, r.Shape.Tokens, r.Shape.New, r.Shape.DType)}, nil
+	return r, []string{message.Phrase("counted-for-what-run-had", r.Shape.Batch, r.Shape.Tokens, r.Shape.New, r.Shape.DType)}, nil
 }
 
 // countFLOPs takes a config.json or the folder that holds one.

@@ -57,7 +57,7 @@ func reportsOf(dir, path string) []report.Fact {
 		} else {
 			info := r.Info()
 			r.Close()
-			fact.Value = fmt.Sprintf("%d bytes, results: %d", info.Size, info.Results)
+			fact.Value = message.Phrase("bytes-results", info.Size, info.Results)
 		}
 		facts = append(facts, fact)
 	}
@@ -75,9 +75,9 @@ func infoOfCounters(path string, more *Request) (report.Printable, error) {
 	facts := []report.Fact{
 		{Section: "file", Name: "path", Value: path},
 		{Section: "file", Name: "bytes", Value: fmt.Sprint(info.Size)},
-		{Section: "file", Name: "container version", Value: fmt.Sprint(info.Version)},
+		{Section: "file", Name: message.Phrase("container-version"), Value: fmt.Sprint(info.Version)},
 		{Section: "file", Name: "results", Value: fmt.Sprint(info.Results)},
-		{Section: "file", Name: "embedded cubins and sources", Value: fmt.Sprint(info.NumSource)},
+		{Section: "file", Name: message.Phrase("embedded-cubins-and-sources"), Value: fmt.Sprint(info.NumSource)},
 	}
 	facts = append(facts, sessionFacts(&info.Session)...)
 	for _, p := range info.Processes {
@@ -98,12 +98,12 @@ func sessionFacts(s *ncurep.Session) []report.Fact {
 		}
 	}
 	if s.CreationTime > 0 {
-		add("session", "created (UTC)", time.Unix(int64(s.CreationTime), 0).UTC().Format(time.DateTime))
+		add("session", message.Phrase("created-utc"), time.Unix(int64(s.CreationTime), 0).UTC().Format(time.DateTime))
 	}
-	add("session", "command line", s.CommandLine)
+	add("session", message.Phrase("command-line"), s.CommandLine)
 	add("session", "executable", s.Executable)
 	add("session", "arguments", s.Arguments)
-	add("session", "working directory", s.WorkDirectory)
+	add("session", message.Phrase("working-directory"), s.WorkDirectory)
 	add("session", "comments", s.Comments)
 	for _, p := range s.Versions {
 		add("version", p.Name, p.Value)

@@ -3,7 +3,6 @@ package show
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 
@@ -41,7 +40,7 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	notes := src.notes()
 	res, err := analyzed(src)
 	if err != nil {
-		notes = append(notes, fmt.Sprintf("without limiters, bytes, MFU, HFU and MBU: %v", err))
+		notes = append(notes, message.Phrase("without-limiters-bytes-mfu-hfu", err))
 	}
 	uses, err := usesOf(ctx, f, res, q)
 	if err != nil {
@@ -156,10 +155,10 @@ func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (
 	steps := timeline.Steps(rows.Rows)
 	notes := src.notes()
 	if len(steps) == 0 {
-		notes = append(notes, "no range is called step: annotate the program (pipeline.annotate=auto), or see show ranges")
+		notes = append(notes, message.Phrase("no-range-is-called-step"))
 	}
 	if err := addSizes(steps, src); err != nil {
-		notes = append(notes, fmt.Sprintf("without batch, tokens and cache length: %v", err))
+		notes = append(notes, message.Phrase("without-batch-tokens-and-cache", err))
 	}
 	notes = withWarnings(notes, rows.Warnings)
 	if summed {

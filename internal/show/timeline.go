@@ -139,7 +139,7 @@ func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *Requ
 		return nil, err
 	}
 	defer src.done()
-	result, about, err := src.scope(ctx, f, &q, "launches", ", without limiters", more)
+	result, about, err := src.scope(ctx, f, &q, "launches", message.Phrase("without-limiters"), more)
 	if err != nil {
 		return nil, err
 	}
@@ -168,12 +168,12 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 	}
 	result, err = folder.Read(filepath.Join(s.dir, folder.ResultFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && more.Analyze != nil { // damaged, or of an older deepprof
-		about = append(about, fmt.Sprintf("its captures were analyzed again: %v", err))
+		about = append(about, message.Phrase("its-captures-were-analyzed-again", err))
 		result, err = more.Analyze(ctx, "show", []string{s.dir})
 	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) { // captures that were never analyzed have none
-			about = append(about, fmt.Sprintf("the whole timeline%s: %v", lost, err))
+			about = append(about, message.Phrase("whole-timeline-note", lost, err))
 		}
 		return nil, about, nil
 	}
@@ -181,10 +181,10 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 	case result.Scope == nil || more.Region != "":
 		return result, about, nil
 	case more.Whole:
-		return result, append(about, fmt.Sprintf("the whole timeline, with loading and warm-up; the reports are about %s", message.Text(result.Scope.Name))), nil
+		return result, append(about, message.Phrase("whole-timeline-with-loading-and", message.Text(result.Scope.Name))), nil
 	}
 	q.Region, err = scopeMatch(ctx, f, result.Scope)
-	return result, append(about, fmt.Sprintf("the %s of %s alone, which the reports are about; --whole shows the whole timeline", shown, message.Text(result.Scope.Name))), err
+	return result, append(about, message.Phrase("of-alone-which-reports-are", shown, message.Text(result.Scope.Name))), err
 }
 
 // scopeMatch tells launches of the scope of an analysis, by the filters that it
