@@ -35,10 +35,12 @@ type choice struct {
 
 	numberings map[string]*numbering       // by the form of the names, as far as asked for
 	configs    map[string][]*configuration // the same
+	typicals   map[int][]int               // by group, as far as asked for: launches near its median
+	prepared   bool                        // what each needs is there
 }
 
 func newChoice(l *Launches, p Policy, filter *regionFilter) *choice {
-	return &choice{l: l, p: p, filter: filter, medians: make([]int, len(l.groups)), numberings: map[string]*numbering{}, configs: map[string][]*configuration{}}
+	return &choice{l: l, p: p, filter: filter, medians: make([]int, len(l.groups)), numberings: map[string]*numbering{}, configs: map[string][]*configuration{}, typicals: map[int][]int{}}
 }
 
 // sortedChoice sorts the launches that a policy selects; filter and kernels know

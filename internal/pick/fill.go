@@ -166,8 +166,10 @@ func (c *choice) group(g, rank int) Group {
 	}
 	row.MedianNS = row.Typical.DurationNS
 	regions := map[string]*RegionShare{}
-	queues := map[uint32]bool{}
+	queues := make([]bool, len(c.l.t.Queues))
 	byNode := map[uint32]*RegionShare{}
+	var r *RegionShare // of the last launch
+	last := uint32(0)
 	for n, i := range c.members[g] {
 		kernel := int(c.l.kernels[i])
 		k, ns := &c.l.t.Kernels[kernel], c.l.ns(int(i))
@@ -179,20 +181,24 @@ func (c *choice) group(g, rank int) Group {
 		if k.GraphNode != 0 {
 			row.InGraphs++
 		}
-		node := c.l.at.KernelNode(kernel)
-		r := byNode[node]
+		if node := c.l.at.KernelNode(kernel); r == nil || node != last {
+			r, last = byNode[node], node
+		}
 		if r == nil {
-			path := c.l.at.Path(node)
+			path := c.l.at.Path(last)
 			if r = regions[path]; r == nil {
 				r = &RegionShare{Path: path}
 				regions[path] = r
 			}
-			byNode[node] = r
+			byNode[last] = r
 		}
 		r.Launches++
 		r.NS += ns
 	}
-	for q := range queues {
+	for q, used := range queues {
+		if !used {
+			continue
+		}
 		row.Processes, row.Devices = append(row.Processes, c.l.pid(c.l.t.Queues[q].Process)), append(row.Devices, int(c.l.t.Queues[q].Device))
 	}
 	row.Processes, row.Devices = unique(row.Processes), unique(row.Devices)
@@ -323,10 +329,16 @@ func (c *choice) warnings(plan *translation) []Reason {
 	if n := c.graphNodes(plan); n > 0 {
 		out = append(out, because(graphNodes, fact.Count("n", n)))
 	}
-	processes := map[uint32]bool{}
-	for i := range c.l.len() {
+	queues := make([]bool, len(c.l.t.Queues))
+	for i, kernel := range c.l.kernels {
 		if c.in[i] {
-			processes[c.l.launch(i).process] = true
+			queues[c.l.t.Kernels[kernel].Queue] = true
+		}
+	}
+	processes := map[uint32]bool{}
+	for q, used := range queues {
+		if used {
+			processes[c.l.t.Queues[q].Process] = true
 		}
 	}
 	switch {

@@ -41,6 +41,11 @@ func (c *choice) numbering(base string) *numbering {
 	if n := c.numberings[base]; n != nil {
 		return n
 	}
+	c.numberings[base] = c.number(base)
+	return c.numberings[base]
+}
+
+func (c *choice) number(base string) *numbering {
 	n := &numbering{base: base, of: make([]int32, c.l.len()), shaky: make([]bool, c.l.len())}
 	known := map[nameKey]int32{}
 	byFunction := make([][]int32, len(c.l.t.Processes)+1) // by process and function: place in names + 1
@@ -69,7 +74,6 @@ func (c *choice) numbering(base string) *numbering {
 		m.shaky = m.shaky || c.l.thread(i) != m.thread
 		n.shaky[i] = m.shaky
 	}
-	c.numberings[base] = n
 	return n
 }
 
@@ -87,18 +91,27 @@ type want struct {
 func (c *choice) typicalWants(groups []int) []want {
 	var out []want
 	for _, g := range groups {
-		w := want{group: g}
-		for _, i := range c.members[g] {
-			if len(w.accept) == maxAccept {
-				break
-			}
-			if c.isTypical(int(i)) {
-				w.accept = append(w.accept, int(i))
-			}
-		}
-		out = append(out, w)
+		out = append(out, want{group: g, accept: c.typical(g)})
 	}
 	return out
+}
+
+// typical lists the first launches of a group that are near its median.
+func (c *choice) typical(g int) []int {
+	if list := c.typicals[g]; list != nil {
+		return list
+	}
+	var list []int
+	for _, i := range c.members[g] {
+		if len(list) == maxAccept {
+			break
+		}
+		if c.isTypical(int(i)) {
+			list = append(list, int(i))
+		}
+	}
+	c.typicals[g] = list
+	return list
 }
 
 func (c *choice) slowestWants(groups []int) []want {
@@ -137,14 +150,13 @@ func (c *choice) byNumber(wants []want) (best *translation, why fact.Fact) {
 	if c.p.Partial {
 		return nil, fact.New(whyPartial)
 	}
-	for _, base := range c.bases(groupsOf(wants)) {
-		t, closed := c.byNumberOf(base, wants)
-		if t == nil {
-			why = firstOf(why, closed)
+	for _, w := range c.each(c.bases(groupsOf(wants)), func(base string) way { return c.byNumberOf(base, wants) }) {
+		if w.t == nil {
+			why = firstOf(why, w.why)
 			continue
 		}
-		if c.settle(t); best == nil || t.seconds < best.seconds {
-			best = t
+		if c.settle(w.t); best == nil || w.t.seconds < best.seconds {
+			best = w.t
 		}
 	}
 	return best, why
@@ -152,7 +164,7 @@ func (c *choice) byNumber(wants []want) (best *translation, why fact.Fact) {
 
 // byNumberOf numbers by one form of the names. ncu takes one list of names and
 // one of numbers a process, so that each number counts a launch of each name.
-func (c *choice) byNumberOf(base string, wants []want) (*translation, fact.Fact) {
+func (c *choice) byNumberOf(base string, wants []want) way {
 	chosen, exact, named := map[int]bool{}, map[int]string{}, map[string]bool{}
 	wants = slices.Clone(wants)
 	shaky := c.numbering(base).shaky
@@ -161,7 +173,7 @@ func (c *choice) byNumberOf(base string, wants []want) (*translation, fact.Fact)
 		w.accept = slices.DeleteFunc(slices.Clone(w.accept), func(i int) bool { return shaky[i] })
 		def := &c.l.groups[w.group]
 		if len(w.accept) == 0 {
-			return nil, fact.New(closedThreads, fact.Kernel("kernel", def.names.short))
+			return way{why: fact.New(closedThreads, fact.Kernel("kernel", def.names.short))}
 		}
 		chosen[w.group], named[def.names.in(base)] = true, true
 		for _, i := range w.accept {
@@ -179,13 +191,13 @@ func (c *choice) byNumberOf(base string, wants []want) (*translation, fact.Fact)
 	slices.Sort(list)
 	id, err := ncu.KernelIDs(list, numbers, c.p.MaxFilter)
 	if err != nil {
-		return nil, fact.New(closedFilter, fact.Error("error", err))
+		return way{why: fact.New(closedFilter, fact.Error("error", err))}
 	}
 	r := runPlan{Run: Run{Way: WayNumbers, KernelID: id, KernelNameBase: base, FilterMode: "global"}}
 	for _, i := range n.launches(numbers) {
 		r.picks = append(r.picks, planned{i, cmp.Or(exact[i], c.roleOf(i, chosen))})
 	}
-	return &translation{way: wayNumbers, runs: []runPlan{r}}, fact.Fact{}
+	return way{t: &translation{way: wayNumbers, runs: []runPlan{r}}}
 }
 
 // numbers knows the launches of some names by their number.

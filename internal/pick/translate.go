@@ -275,9 +275,13 @@ func (c *choice) isTypical(launch int) bool {
 // median is the launch of a group at the median duration: the lower of two
 // middles, the earliest among equals.
 func (c *choice) median(g int) int {
-	if at := c.medians[g]; at > 0 {
-		return at - 1
+	if c.medians[g] == 0 {
+		c.medians[g] = c.findMedian(g) + 1
 	}
+	return c.medians[g] - 1
+}
+
+func (c *choice) findMedian(g int) int {
 	ns := make([]int64, 0, len(c.members[g]))
 	for _, i := range c.members[g] {
 		ns = append(ns, c.l.ns(int(i)))
@@ -285,8 +289,7 @@ func (c *choice) median(g int) int {
 	slices.Sort(ns)
 	median := ns[(len(ns)-1)/2]
 	at := slices.IndexFunc(c.members[g], func(i uint32) bool { return c.l.ns(int(i)) == median })
-	c.medians[g] = int(c.members[g][at]) + 1
-	return c.medians[g] - 1
+	return int(c.members[g][at])
 }
 
 func (c *choice) slowest(g int) int {
@@ -319,21 +322,28 @@ func (c *choice) perConfig(groups []int, one bool) (best *translation, missing [
 	if !ncu.PerLaunchConfig(c.p.Version) {
 		return nil, nil, fact.New(closedVersion, fact.Name("version", c.p.Version.String()))
 	}
-	for _, base := range c.bases(groups) {
-		t, without, closed := c.perConfigOf(base, groups, one)
-		if t == nil {
-			why = firstOf(why, closed)
+	for _, w := range c.each(c.bases(groups), func(base string) way { return c.perConfigOf(base, groups, one) }) {
+		if w.t == nil {
+			why = firstOf(why, w.why)
 			continue
 		}
-		c.settle(t)
-		if best == nil || len(without) < len(missing) || len(without) == len(missing) && c.worth(t) < c.worth(best) {
-			best, missing = t, without
+		c.settle(w.t)
+		if best == nil || len(w.missing) < len(missing) || len(w.missing) == len(missing) && c.worth(w.t) < c.worth(best) {
+			best, missing = w.t, w.missing
 		}
 	}
 	return best, missing, why
 }
 
-func (c *choice) perConfigOf(base string, groups []int, one bool) (t *translation, missing []int, why fact.Fact) {
+// A way is what came of a form of the names: a translation with the groups that it
+// misses, or why there is none.
+type way struct {
+	t       *translation
+	missing []int
+	why     fact.Fact
+}
+
+func (c *choice) perConfigOf(base string, groups []int, one bool) way {
 	byName := map[string][]int{}
 	var list []string
 	for _, g := range groups {
@@ -343,9 +353,9 @@ func (c *choice) perConfigOf(base string, groups []int, one bool) (t *translatio
 	}
 	f, err := ncu.KernelFilter(list, c.p.MaxFilter)
 	if err != nil {
-		return nil, nil, fact.New(closedFilter, fact.Error("error", err))
+		return way{why: fact.New(closedFilter, fact.Error("error", err))}
 	}
-	t = &translation{way: wayConfigs}
+	t, missing := &translation{way: wayConfigs}, []int(nil)
 	for i, pass := range f.Passes {
 		var part []int
 		named := map[string]bool{}
@@ -357,7 +367,7 @@ func (c *choice) perConfigOf(base string, groups []int, one bool) (t *translatio
 		w := c.windows(part, base, named)
 		best := w.search(one)
 		if best == nil {
-			return nil, nil, fact.New(closedWindow)
+			return way{why: fact.New(closedWindow)}
 		}
 		missing = append(missing, best.missing...)
 		r := runPlan{Run: Run{Way: WayPerConfig, KernelName: pass, KernelNameBase: base, FilterMode: "per-launch-config", LaunchSkip: best.skip, LaunchCount: best.count, Note: partsOf(f)}}
@@ -366,7 +376,7 @@ func (c *choice) perConfigOf(base string, groups []int, one bool) (t *translatio
 		}
 		t.runs = append(t.runs, r)
 	}
-	return t, missing, fact.Fact{}
+	return way{t: t, missing: missing}
 }
 
 // firstLaunches counts from the first launch of the named kernels on, over all

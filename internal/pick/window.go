@@ -32,20 +32,29 @@ type configuration struct {
 // configurations lists them for a form of the names, in the order in which they
 // were launched first.
 func (c *choice) configurations(base string) []*configuration {
-	if list, ok := c.configs[base]; ok {
-		return list
+	if _, ok := c.configs[base]; !ok {
+		c.configs[base] = c.findConfigurations(base)
 	}
-	type shape struct{ function, config uint32 }
-	byKey, byShape := map[configKey]*configuration{}, map[shape]*configuration{}
+	return c.configs[base]
+}
+
+func (c *choice) findConfigurations(base string) []*configuration {
+	type shape struct {
+		config uint32
+		of     *configuration
+	}
+	byKey, byFunction := map[configKey]*configuration{}, make([][]shape, len(c.l.names)) // a function has few shapes
 	var list []*configuration
 	for i, kernel := range c.l.kernels {
 		if !c.seen[i] {
 			continue
 		}
 		k := &c.l.t.Kernels[kernel]
-		s := shape{k.Function, k.Config}
-		f := byShape[s]
-		if f == nil {
+		known := byFunction[k.Function]
+		var f *configuration
+		if at := slices.IndexFunc(known, func(s shape) bool { return s.config == k.Config }); at >= 0 {
+			f = known[at].of
+		} else {
 			config := &c.l.t.Configs[k.Config]
 			key := configKey{c.l.names[k.Function].in(base), config.Grid, config.Block, config.DynamicShared}
 			if f = byKey[key]; f == nil {
@@ -53,13 +62,12 @@ func (c *choice) configurations(base string) []*configuration {
 				byKey[key] = f
 				list = append(list, f)
 			}
-			byShape[s] = f
+			byFunction[k.Function] = append(known, shape{k.Config, f})
 		}
 		if len(f.first) < maxSkip+maxCount {
 			f.first = append(f.first, i)
 		}
 	}
-	c.configs[base] = list
 	return list
 }
 
