@@ -93,11 +93,10 @@ func (x *chainSums) add(c *chain) {
 // the estimate lets it last as long as the longest of them, and leaves long
 // stretches of host code in place. Other kernels still run one after another in
 // each stream, and no change to chains saves that time.
-func (sv *savings) fusionSavings() {
-	sums, times, others := sv.chains()
+func (sv *savings) fusionSavings(found foundChains) {
 	var all chainSums
 	var saved, likely float64
-	for stage, x := range sums {
+	for stage, x := range found.sums {
 		all.chains, all.launches, all.gpuNS, all.pathNS = all.chains+x.chains, all.launches+x.launches, all.gpuNS+x.gpuNS, all.pathNS+x.pathNS
 		host, short := x.pathNS-x.gpuNS, x.shortNS
 		if stage >= 0 { // no more than the unprofiled run has beside kernels
@@ -110,14 +109,14 @@ func (sv *savings) fusionSavings() {
 		return
 	}
 	span, _ := sv.span()
-	saved = min(saved, float64(max(0, span-others)))
+	saved = min(saved, float64(max(0, span-found.others)))
 	var estimate *float64
 	if likely <= saved { // more where several GPUs run chains side by side, whose time is added up
 		seconds := likely / 1e9
 		estimate = &seconds
 	}
 	sv.save(Opportunity{
-		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: sv.res.longest(times, 5), Estimate: estimate,
+		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: sv.res.longest(found.times, 5), Estimate: estimate,
 		Evidence: []Evidence{
 			{Of: fact.New(codeChains), Value: float64(all.chains)},
 			{Of: fact.New(codeChainKernels), Value: float64(all.launches)},
@@ -130,13 +129,30 @@ func (sv *savings) fusionSavings() {
 	}, saved, nil, 0)
 }
 
-// chains sums the chains in the scope by stage, -1 for those outside any, with
-// the time of each kernel in them, and the time of the kernels in no chain in the
-// stream that has the most of it. A graph is launched by one call, however many
-// chains are in it, so that the call counts once.
-func (sv *savings) chains() (sums map[int]*chainSums, times map[uint32]int64, others int64) {
+// foundChains are the chains in the scope.
+type foundChains struct {
+	sums   map[int]*chainSums // by stage, -1 for those outside any
+	times  map[uint32]int64   // of each kernel in them
+	others int64              // of the kernels in no chain, in the stream that has the most of it
+}
+
+// beside finds the chains beside other steps, which change neither the kernels nor
+// the stages of the result. What it returns waits for them.
+func (sv *savings) beside() func() foundChains {
+	found := make(chan foundChains, 1)
+	go func() { found <- sv.chains() }()
+	return func() foundChains { return <-found }
+}
+
+// chains finds the chains. A graph is launched by one call, however many chains are
+// in it, so that the call counts once.
+func (sv *savings) chains() foundChains {
 	tl := sv.tl
-	sums, times = map[int]*chainSums{}, map[uint32]int64{}
+	sums, times := map[int]*chainSums{}, map[uint32]int64{}
+	fuses := make([]bool, len(sv.res.Kernels))
+	for i := range sv.res.Kernels {
+		fuses[i] = fusible[sv.res.Kernels[i].Category]
+	}
 	open := make([]chain, len(tl.t.Queues))
 	unfused := make([]int64, len(tl.t.Queues))
 	launched := map[uint32]bool{} // calls of graphs that were counted
@@ -162,11 +178,12 @@ func (sv *savings) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 	stageOf := sv.stageOfWork()
 	for i := range tl.work.len() {
 		op := tl.work.op(i)
-		category, counts := "", op.Kind == timeline.OpKernel && sv.tl.counts(op.Index)
+		category, counts, fused := "", op.Kind == timeline.OpKernel && sv.tl.counts(op.Index), false
 		if counts {
-			category = sv.res.Kernels[tl.kernel[op.Index]].Category
+			kernel := tl.kernel[op.Index]
+			category, fused = sv.res.Kernels[kernel].Category, fuses[kernel]
 		}
-		if !fusible[category] {
+		if !fused {
 			finish(op.Queue)
 			if counts && category != communicationCategory { // which waits for other ranks, and may wait less
 				unfused[op.Queue] += max(0, timeline.Since(op.Start, op.End))
@@ -192,7 +209,7 @@ func (sv *savings) chains() (sums map[int]*chainSums, times map[uint32]int64, ot
 	for i := range open {
 		finish(uint32(i))
 	}
-	return sums, times, slices.Max(append(unfused, 0))
+	return foundChains{sums, times, slices.Max(append(unfused, 0))}
 }
 
 // stageOfWork tells the stage that launched work, -1 where none did.

@@ -23,9 +23,12 @@ func (tr *timelineReader) drawOverview() (finish func()) {
 	cut := 0
 	drawn := make(chan struct{})
 	go func() {
-		defer close(drawn)
 		cut = o.draw(sources, scope)
 		o.Counters = counterLanes(tr.tl.t, o.StartNS)
+		close(drawn)
+		if len(tr.in.Counters) > 0 || tr.in.Targets != "" {
+			tr.tl.launches() // before the counters ask for them
+		}
 	}()
 	return func() {
 		<-drawn

@@ -35,6 +35,7 @@ type savings struct {
 
 // find lists what could be gained at most, by seconds of the scope.
 func (sv *savings) find() []Opportunity {
+	chains := sv.beside()
 	stages := sv.stages.stagesInScope()
 	for _, s := range stages {
 		sv.idleSavings(s)
@@ -43,7 +44,7 @@ func (sv *savings) find() []Opportunity {
 		sv.idleSavings(&Stage{Name: strings.Join(s.Regions, ", "), Split: *s.Split})
 	}
 	sv.roofSavings()
-	sv.fusionSavings()
+	sv.fusionSavings(chains())
 	sv.layoutSavings()
 	sv.occupancySavings()
 	least := worthOfRun

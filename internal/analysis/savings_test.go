@@ -55,7 +55,7 @@ func TestFusionInsideGraphs(t *testing.T) {
 			tl.Kernels[i].GraphNode = 7
 		}
 		a := analyzerOf(t, nil, tl)
-		a.saved((*savings).fusionSavings)
+		a.saved(func(sv *savings) { sv.fusionSavings(sv.chains()) })
 		o := opportunityNamed(a.res, "fusion-elementwise")
 		if o == nil || math.Abs(o.Seconds*1e9-float64(c.want)) > 1e-6 {
 			t.Errorf("%s: %+v, want %d ns", c.name, o, c.want)

@@ -171,7 +171,7 @@ func TestBoundsHold(t *testing.T) {
 		} else if 10*saved > 9*gain {
 			tight++
 		}
-		a.saved((*savings).fusionSavings)
+		a.saved(func(sv *savings) { sv.fusionSavings(sv.chains()) })
 		bound := 0.0
 		if o := opportunityNamed(a.res, "fusion-elementwise"); o != nil {
 			bound = o.Seconds * 1e9
@@ -305,7 +305,7 @@ func TestBoundsHoldForRecordings(t *testing.T) {
 			if gain := a.clock().launchGain(s).NS; wall-closed > gain || gain > s.Split.WallNS {
 				t.Errorf("%s, %s: launches at no cost save %d of %d ns, the bound is %d", fixture, s.Name, wall-closed, wall, gain)
 			}
-			sums, _, _ := (&savings{th: a.th, res: a.res, tl: a.tl}).chains()
+			sums := (&savings{th: a.th, res: a.res, tl: a.tl}).chains().sums
 			if x := sums[i]; x != nil && fusedNS > x.pathNS {
 				t.Errorf("%s, %s: fused chains save %d ns, the bound is %d", fixture, s.Name, fusedNS, x.pathNS)
 			}

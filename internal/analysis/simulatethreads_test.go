@@ -200,7 +200,7 @@ func TestBoundsHoldForThreadsAndGPUs(t *testing.T) {
 			}
 		}
 		a.res.Opportunities = nil
-		a.saved((*savings).fusionSavings)
+		a.saved(func(sv *savings) { sv.fusionSavings(sv.chains()) })
 		if o := opportunityNamed(a.res, "fusion-elementwise"); o != nil {
 			chains++
 			share := rng.Float64() * float64(rng.IntN(2))

@@ -26,7 +26,7 @@ func (cr *counterReader) readTargets() error {
 			cr.notes.unreadable(err)
 		}
 	}
-	launches := pick.Load(cr.tl.at)
+	launches := cr.tl.launches()
 	if targets != nil && !targets.Fits(launches) {
 		cr.notes.warn(TargetsStale, fact.File("file", cr.in.rel(cr.in.Targets)))
 		targets = nil

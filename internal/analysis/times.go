@@ -13,6 +13,7 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -39,7 +40,8 @@ type timed struct {
 	// recalled has work of CUDA graphs where it was captured; nil without graphs.
 	recalled *timeline.Attribution
 
-	whole     func() *painting // of all work; it is made in the background
+	whole     func() *painting      // of all work; it is made in the background
+	launches  func() *pick.Launches // sorted when they are asked for first
 	paintings map[workKey]*painting
 	regions   []timeline.Region   // by ID - 1
 	instances map[uint32][]uint32 // ranges of each region, by start
@@ -223,6 +225,7 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	}
 	tl.whole = sync.OnceValue(func() *painting { return tl.p.paint(tl.workOf(workKey{-1, -1}), tl.lo, tl.hi) })
 	go tl.whole()
+	tl.launches = sync.OnceValue(func() *pick.Launches { return pick.Load(at) })
 	return tl
 }
 
