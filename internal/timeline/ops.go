@@ -225,11 +225,38 @@ func (h *opHead) advance(t *Timeline) bool {
 	return true
 }
 
+// insertByStart sorts as SortByStart does, without further memory. It gives up, with
+// the list half sorted, where it would move events more often than most.
+func insertByStart(list []uint32, start func(event uint32) int64, most int) bool {
+	if len(list) == 0 {
+		return true
+	}
+	last := start(list[0])
+	for i := 1; i < len(list); i++ {
+		e := list[i]
+		at := start(e)
+		if at >= last {
+			last = at
+			continue
+		}
+		j := i
+		for ; j > 0 && start(list[j-1]) > at; j-- {
+			list[j] = list[j-1]
+		}
+		list[j] = e
+		if most -= i - j; most < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // SortByStart puts a list of events in the order of their starts, which start
-// looks up; events that start at once stay as they are. It is a radix sort:
-// captures hold millions of events that are nearly, but not quite, in order.
+// looks up; events that start at once stay as they are. Captures hold millions of
+// events that are nearly, but not quite, in order: they are inserted one by one
+// where that moves few, and else go through a radix sort.
 func SortByStart(list []uint32, start func(event uint32) int64) {
-	if slices.IsSortedFunc(list, func(x, y uint32) int { return cmp.Compare(start(x), start(y)) }) {
+	if insertByStart(list, start, 4*len(list)) {
 		return
 	}
 	type entry struct {
