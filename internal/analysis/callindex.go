@@ -12,6 +12,7 @@ type callIndex struct {
 	t       *timeline.Timeline
 	causes  []cause // by name
 	threads [][]uint32
+	inner   bool  // there are calls within others, or of a thread that is not known, which are in no list
 	hostGap int64 // longer stretches without a CUDA call are not between launches
 }
 
@@ -30,6 +31,8 @@ func indexCalls(t *timeline.Timeline, hostGap int64) *callIndex {
 	for i := range calls {
 		if th := t.Calls.Thread(i); int(th) < len(count) {
 			count[th]++
+		} else {
+			x.inner = true
 		}
 	}
 	for th, n := range count {
@@ -51,6 +54,7 @@ func indexCalls(t *timeline.Timeline, hostGap int64) *callIndex {
 			slices.SortFunc(list, byStart)
 		}
 		x.threads[th] = outer(t, list)
+		x.inner = x.inner || len(x.threads[th]) < len(list)
 	}
 	return x
 }

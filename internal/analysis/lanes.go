@@ -29,6 +29,9 @@ type laneSource struct {
 	// launch is the call that launched an event, or the event itself where it is a
 	// call; timeline.None where none is known. Nil for ranges.
 	launch func(event uint32) uint32
+	// list gives the lanes their events by start; false where it cannot, nil where
+	// there are no such lists.
+	list func() bool
 }
 
 // listLanes gives the lanes that have events, in the order to show, with what
@@ -58,6 +61,9 @@ func listLanes(sources []laneSource) []*lane {
 // them than of anything else, so that no list grows.
 func fillLanes(sources []laneSource) {
 	for _, s := range sources {
+		if s.list != nil && s.list() {
+			continue
+		}
 		for i := range uint32(s.n) {
 			l := s.lane(i)
 			if l == nil || l.cut {
@@ -203,8 +209,23 @@ func (tl *timed) workLane(q *timeline.Queue, kind string, group processGroup) *l
 func (tl *timed) callLanes(group processGroup) laneSource {
 	t := tl.t
 	lanes := make([]*lane, len(t.Threads)+1) // the last is for a thread that is not known
+	calls := tl.ofLanes
+	tl.ofLanes = nil
+	list := func() bool {
+		defer func() { calls = nil }()
+		if calls == nil || calls.inner {
+			return false
+		}
+		for thread, events := range calls.threads {
+			if l := lanes[thread]; l != nil && !l.cut {
+				l.events = events
+			}
+		}
+		return true
+	}
 	return laneSource{
-		n: t.Calls.Len(),
+		list: list,
+		n:    t.Calls.Len(),
 		lane: func(i uint32) *lane {
 			thread := t.Calls.Thread(i)
 			at := min(int(thread), len(lanes)-1)

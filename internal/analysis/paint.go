@@ -12,8 +12,7 @@ import (
 
 // palette has what all paintings of a timeline share.
 type palette struct {
-	categories int // labels below are categories, those above causes
-	calls      *callIndex
+	categories int                     // labels below are categories, those above causes
 	since      func(call uint32) int64 // start of the earliest range around a launching call; that of the call itself without one
 	cuts       []int64                 // bounds of ranges, sorted: shared time is dealt out anew at each
 }
@@ -21,9 +20,9 @@ type palette struct {
 func (p *palette) of(c cause) uint8 { return uint8(p.categories + int(c)) }
 
 // paint labels the time from lo to hi. The work comes by start and stays as it is.
-func (p *palette) paint(work iter.Seq[stint], lo, hi int64) *painting {
-	b := &painter{p: p, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
-		active: make([]int32, p.categories), begun: map[uint32]bool{}, called: make([]int, len(p.calls.threads))}
+func (p *palette) paint(calls *callIndex, work iter.Seq[stint], lo, hi int64) *painting {
+	b := &painter{p: p, calls: calls, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
+		active: make([]int32, p.categories), begun: map[uint32]bool{}, called: make([]int, len(calls.threads))}
 	b.run(work)
 	b.out.finish()
 	return b.out
@@ -40,6 +39,7 @@ func (p *palette) paintWork(work iter.Seq[stint], lo, hi int64) *painting {
 
 type painter struct {
 	p       *palette
+	calls   *callIndex
 	out     *painting
 	at, hi  int64
 	running []ending // what ends first is last
@@ -181,7 +181,7 @@ func (b *painter) idle(t int64, after *stint) {
 		b.out.add(b.at, b.p.of(causeGraph)) // the GPU goes from node to node by itself
 		return
 	}
-	calls := b.p.calls
+	calls := b.calls
 	until := t
 	if after != nil {
 		since = b.p.since(call)

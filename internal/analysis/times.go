@@ -40,6 +40,8 @@ type timed struct {
 	// recalled has work of CUDA graphs where it was captured; nil without graphs.
 	recalled *timeline.Attribution
 
+	ofLanes   *callIndex            // for the overview, until that is drawn
+	calls     *callIndex            // for paintings of a part of the work; nil before the first
 	whole     func() *painting      // of all work; it is made in the background
 	launches  func() *pick.Launches // sorted when they are asked for first
 	paintings map[workKey]*painting
@@ -201,7 +203,7 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, scopeNS: map[queueOf]int64{}, nodes: map[uint32]int64{},
 		lo: t.Session.FirstNS, hi: t.Session.LastNS,
 	}
-	tl.p = &palette{categories: len(tr.categories.List), calls: indexCalls(t, tr.th.HostGap.Nanoseconds()), since: tl.since}
+	tl.p = &palette{categories: len(tr.categories.List), since: tl.since}
 	byFunction := make([]uint8, len(t.Functions))
 	for i, f := range t.Functions {
 		byFunction[i] = uint8(tr.kinds.of(fullName(t, f)).category)
@@ -223,11 +225,20 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	for _, list := range tl.instances {
 		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Compare(t.Ranges[x].Start, t.Ranges[y].Start) })
 	}
-	tl.whole = sync.OnceValue(func() *painting { return tl.p.paint(tl.workOf(workKey{-1, -1}), tl.lo, tl.hi) })
+	calls := tl.indexCalls()
+	if !tr.brief {
+		tl.ofLanes = calls
+	}
+	tl.whole = sync.OnceValue(func() *painting {
+		defer func() { calls = nil }() // they take much memory, and often nobody else asks for them
+		return tl.p.paint(calls, tl.workOf(workKey{-1, -1}), tl.lo, tl.hi)
+	})
 	go tl.whole()
 	tl.launches = sync.OnceValue(func() *pick.Launches { return pick.Load(at) })
 	return tl
 }
+
+func (tl *timed) indexCalls() *callIndex { return indexCalls(tl.t, tl.th.HostGap.Nanoseconds()) }
 
 // since is the start of the earliest range around a call; that of the call itself
 // without one.
@@ -249,7 +260,10 @@ func (tl *timed) painting(key workKey) *painting {
 	if p := tl.paintings[key]; p != nil {
 		return p
 	}
-	p := tl.p.paint(tl.workOf(key), tl.lo, tl.hi)
+	if tl.calls == nil {
+		tl.calls = tl.indexCalls()
+	}
+	p := tl.p.paint(tl.calls, tl.workOf(key), tl.lo, tl.hi)
 	tl.paintings[key] = p
 	return p
 }
