@@ -150,6 +150,7 @@ type log struct {
 	list []string
 }
 
+// add may be called from any goroutine.
 func (l *log) add(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,6 +15,7 @@ type chromiumTab struct {
 	ctx context.Context
 }
 
+// The sandbox is off, because tests run in containers without user namespaces.
 func startChromium() (Tab, func(), error) {
 	path, err := find("DEEPPROF_CHROMIUM", "chromium")
 	if err != nil {

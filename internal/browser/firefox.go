@@ -59,6 +59,7 @@ user_pref("services.settings.server", "data:,");
 user_pref("toolkit.telemetry.enabled", false);
 `
 
+// The profile is temporary; stop kills the browser and removes it.
 func startFirefox() (Tab, func(), error) {
 	path, err := find("DEEPPROF_FIREFOX", "firefox-esr")
 	if err != nil {
@@ -123,6 +124,7 @@ func startListening(cmd *exec.Cmd) (string, error) {
 	}
 }
 
+// connect opens a session, listens to the console and makes a tab.
 func connect(address string) (*firefoxTab, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -168,6 +170,7 @@ func (t *firefoxTab) listen() {
 	}
 }
 
+// hangUp lets everybody who waits fail at once.
 func (t *firefoxTab) hangUp(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -257,6 +260,7 @@ func (t *firefoxTab) Press(key string) error {
 	return t.perform("key", object{"type": "keyDown", "value": key}, object{"type": "keyUp", "value": key})
 }
 
+// perform does actions of one input device, in order.
 func (t *firefoxTab) perform(kind string, actions ...object) error {
 	return t.call("input.performActions", object{"context": t.context, "actions": []object{{"type": kind, "id": kind, "actions": actions}}}, nil)
 }

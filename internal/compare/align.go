@@ -10,7 +10,7 @@ import (
 // instance, so that they can be drawn below each other on one scale.
 type Panel struct {
 	Region        string
-	BaseNS, NewNS int64 // of that instance
+	BaseNS, NewNS int64 // length of that instance
 	Base, New     []PanelLane
 }
 
@@ -21,6 +21,7 @@ type PanelLane struct {
 }
 
 // A PanelBox is an event, or several, from the beginning of the region.
+// Start, Len and Busy are ns; boxes of a lane are in order of start.
 type PanelBox struct {
 	Start, Len int64
 	Busy       int64 // part of Len in which one of them ran
@@ -35,6 +36,8 @@ const (
 )
 
 // Align cuts the regions that both timelines have out of them, the longest first.
+// At most mostPanels come back. A result whose overview was dropped, as in a baseline
+// of several runs, has none.
 func Align(base, fresh *analysis.Result) []Panel {
 	if base == nil || fresh == nil {
 		return nil
@@ -110,6 +113,7 @@ func busyOf(b *analysis.Box, seen int64) int64 {
 	return int64(float64(b.Busy) * float64(seen) / float64(b.Len))
 }
 
+// nameOf is "" for an index that leads nowhere.
 func nameOf(o *analysis.Overview, i int) string {
 	if i < 0 || i >= len(o.Names) {
 		return ""

@@ -37,6 +37,7 @@ type Baseline struct {
 }
 
 // Side are the runs of the baseline, which is known by a name.
+// The slice is that of b.
 func (b *Baseline) Side(name string) []Run {
 	for i := range b.Runs {
 		b.Runs[i].Baseline = name
@@ -55,6 +56,7 @@ func validName(name string) error {
 	return nil
 }
 
+// baselinePath needs a name that validName accepts.
 func baselinePath(store, name string) string {
 	return filepath.Join(store, baselineFolder, name+BaselineExt)
 }
@@ -83,6 +85,8 @@ func encodeBaseline(b Baseline) ([]byte, error) {
 }
 
 // SetBaseline keeps runs under a name, and returns the file.
+// It replaces a baseline of that name whole. Every run must be usable: done and without
+// losses.
 func SetBaseline(store, name string, side []Run) (string, error) {
 	if err := validName(name); err != nil {
 		return "", err
@@ -108,6 +112,7 @@ func SetBaseline(store, name string, side []Run) (string, error) {
 }
 
 // ReadBaseline reads a baseline file.
+// A baseline of another schema is an error that says how to make it again.
 func ReadBaseline(path string) (*Baseline, error) {
 	data, err := format.ReadFile(path, maxBaseline)
 	if err != nil {
@@ -147,6 +152,7 @@ func DecodeBaseline(data []byte) (*Baseline, error) {
 }
 
 // Baselines are the names of the baselines of a store.
+// The names are sorted; a store without baselines has none, and is no error.
 func Baselines(store string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(store, baselineFolder))
 	if errors.Is(err, os.ErrNotExist) {
@@ -188,6 +194,7 @@ func BaselineFile(store, name string) string {
 }
 
 // RemoveBaseline forgets a baseline.
+// The error for an unknown name suggests the nearest.
 func RemoveBaseline(store, name string) error {
 	if err := validName(name); err != nil {
 		return err

@@ -134,6 +134,7 @@ func (r *Row) exact() bool {
 	return metrics[r.Metric].counted && constant(r.BaseSamples) && constant(r.NewSamples)
 }
 
+// It is true for no values.
 func constant(x []float64) bool {
 	return len(x) == 0 || !slices.ContainsFunc(x, func(v float64) bool { return v != x[0] })
 }
@@ -169,6 +170,8 @@ const (
 )
 
 // Compare compares two sides. An error says why nothing can be compared.
+// base and fresh are not changed; a process that was given twice counts once. The same
+// input and seed give the same answer.
 func Compare(base, fresh []Run, o Options) (*Comparison, error) {
 	if err := comparable(base, fresh, o); err != nil {
 		return nil, err
@@ -198,6 +201,7 @@ func Compare(base, fresh []Run, o Options) (*Comparison, error) {
 	return c, nil
 }
 
+// sideOf never leaves Runs nil, so that JSON has a list.
 func sideOf(side []Run) Side {
 	s := Side{Runs: []RunInfo{}}
 	for _, r := range side {
@@ -323,10 +327,13 @@ func (r *Row) needsTest() bool {
 	return r.BaseClock == "" && !r.exact() && min(len(r.BaseSamples), len(r.NewSamples)) >= 2 && positive(r.BaseSamples) && positive(r.NewSamples)
 }
 
+// Changes are logarithms of ratios, which 0 has none.
 func positive(x []float64) bool {
 	return !slices.ContainsFunc(x, func(v float64) bool { return v <= 0 })
 }
 
+// hash depends on the key alone, so that the random numbers of a row stay when others
+// come or go.
 func (r *Row) hash() uint64 {
 	h := fnv.New64a()
 	for _, s := range []string{string(r.Kind), r.Name, string(r.Metric)} {
@@ -364,6 +371,7 @@ func (r *Row) structural() bool {
 	return r.Status != NotMeasured && kindOrder(r.Kind) >= kindOrder(Step)
 }
 
+// What a side lacks counts 0. The interval is the change itself, because there is no noise.
 func (r *Row) decideExact() {
 	x, y := value(r.Base), value(r.New)
 	switch {
@@ -379,6 +387,8 @@ func (r *Row) decideExact() {
 	}
 }
 
+// A verdict needs three things at once: the corrected probability, an interval on one
+// side of 0, and a change above the least that counts and above the noise of a side.
 func (r *Row) decideTested(o Options, tests int) {
 	e := r.est
 	apart := math.Log1p(o.effect())
@@ -401,6 +411,7 @@ func (r *Row) decideTested(o Options, tests int) {
 	}
 }
 
+// value takes absent for 0; only for counts and sums.
 func value(p *float64) float64 {
 	if p == nil {
 		return 0

@@ -11,6 +11,7 @@ import (
 
 // Summarize sums up the samples of a run in which a GPU was at work; nil where it
 // was at work in none.
+// Samples during counting are left out, because ncu may lock the clocks.
 func Summarize(samples []runs.Condition) *Conditions {
 	c, reasons := &Conditions{}, map[string]bool{}
 	var clocks, power []float64

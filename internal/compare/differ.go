@@ -181,6 +181,7 @@ func haveCommon(a, b map[Clock]bool) bool {
 }
 
 // values are those of a side without repetition, as far as they are known.
+// The list is sorted; a run that does not tell adds nothing.
 func values(side []Run, of func(*Run) string) []string {
 	seen := map[string]bool{}
 	for i := range side {
@@ -194,6 +195,7 @@ func values(side []Run, of func(*Run) string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
+// gpuNames does not depend on the order of the GPUs.
 func gpuNames(r *Run) string {
 	var names []string
 	for _, g := range r.Result.Environment.GPUs {
@@ -240,6 +242,7 @@ func annotation(r *Run) string {
 	return strings.Join(slices.Sorted(maps.Keys(seen)), ", ")
 }
 
+// scopeOf is "" for a result about the whole timeline.
 func scopeOf(r *Run) string {
 	if r.Result.Scope == nil {
 		return ""
@@ -247,6 +250,7 @@ func scopeOf(r *Run) string {
 	return strings.Join(r.Result.Scope.Regions, ", ")
 }
 
+// Stages are in the order of the workload.
 func passesOf(r *Run) string {
 	var all []string
 	for i := range r.Result.Stages {
@@ -309,6 +313,7 @@ func conditionsDiffer(base, fresh []Run) Differ {
 	return d
 }
 
+// n of all are samples of all runs of a side; reasons are sorted.
 func throttled(side []Run) (n, all int, reasons []string) {
 	seen := map[string]bool{}
 	for _, r := range side {
@@ -322,6 +327,7 @@ func throttled(side []Run) (n, all int, reasons []string) {
 	return n, all, slices.Sorted(maps.Keys(seen))
 }
 
+// medianClock is in MHz; 0 where no run has samples.
 func medianClock(side []Run) float64 {
 	var all []float64
 	for _, r := range side {

@@ -78,6 +78,8 @@ var timeUnits = map[string]float64{"": 1, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e
 // ParseRule reads a rule: SELECTOR OP LIMIT. The selector is KIND:NAME.METRIC,
 // where the metric follows the last dot and the name may be regex:EXPR. The limit
 // is the change from BASE: +3% relative, 0 or +1ms absolute.
+// An absolute limit of a time without a unit is in ns. Errors name the rule and the
+// nearest kind or metric.
 func ParseRule(text string) (Rule, error) {
 	r := Rule{Text: strings.TrimSpace(text)}
 	m := ruleForm.FindStringSubmatch(r.Text)
@@ -135,6 +137,7 @@ func (r *Rule) selector(s string) error {
 	return r.named(rest[:dot])
 }
 
+// An empty name is allowed for totals only.
 func (r *Rule) named(s string) (err error) {
 	expr, isPattern := strings.CutPrefix(s, "regex:")
 	if !isPattern {
@@ -175,6 +178,7 @@ func asTexts[T ~string](list []T) []string {
 
 // Apply holds the rules against the comparison. A rule that names nothing that
 // either side has is an error: most likely a typo.
+// It sets c.Gate. Rules see every row, also those that are not shown.
 func (c *Comparison) Apply(rules []Rule) error {
 	g := &Gate{Outcome: Pass, Rules: []RuleResult{}}
 	for _, rule := range rules {
@@ -205,6 +209,7 @@ func (c *Comparison) names(rule *Rule) []string {
 	return names
 }
 
+// worse: fail is worse than cannot-tell, which is worse than pass.
 func worse(a, b Outcome) Outcome {
 	for _, o := range []Outcome{Fail, Unknown} {
 		if a == o || b == o {
@@ -262,6 +267,7 @@ func (r *Row) absolute() (change, low, high *float64) {
 	return &d, ptr(*r.Low * *r.Base), ptr(*r.High * *r.Base)
 }
 
+// change is relative or in the unit of the metric, as the rule's limit.
 func (rule *Rule) keeps(change float64) bool {
 	switch rule.op {
 	case "<":

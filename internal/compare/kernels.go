@@ -25,6 +25,7 @@ type launched struct {
 }
 
 // A kernelSum is a kernel, by its whole name, over the runs of a side.
+// ns is GPU time; entries of configs are parallel to the runs of the side.
 type kernelSum struct {
 	name, short, category string
 	configs               map[config][]launched // one of each run
@@ -113,6 +114,7 @@ func matchKernels(base, fresh []Run) []pair {
 	return append(pairs, matchAlike(gone, added)...)
 }
 
+// sameConfigs looks at grids and blocks, not at how often they were launched.
 func sameConfigs(a, b *kernelSum) bool {
 	return maps.EqualFunc(a.configs, b.configs, func([]launched, []launched) bool { return true })
 }
@@ -202,6 +204,7 @@ func tokens(name string) map[string]bool {
 }
 
 // overlap is the share of common elements, by Dice; 1 where both are empty.
+// It is symmetric, from 0 to 1.
 func overlap(a, b map[string]bool) float64 {
 	if len(a)+len(b) == 0 {
 		return 1
@@ -261,6 +264,7 @@ func shortNames(pairs []pair) map[string]string {
 	return out
 }
 
+// sumOf is GPU time in ns over all runs; 0 for nil.
 func sumOf(k *kernelSum) int64 {
 	if k == nil {
 		return 0
@@ -277,6 +281,7 @@ func largestTotal(pairs []pair) int64 {
 	return max(a, b)
 }
 
+// The order is that of their text, which is stable.
 func configsOf(k *kernelSum) []config {
 	return slices.SortedFunc(maps.Keys(k.configs), func(x, y config) int { return cmp.Compare(x.String(), y.String()) })
 }
@@ -293,6 +298,7 @@ func total(k *kernelSum, n int) []launched {
 	return out
 }
 
+// A run that did not launch the kernel gives no sample, not 0.
 func (s *samples) addKernel(name string, runs []launched, p pair) {
 	var sum float64
 	for _, l := range runs {

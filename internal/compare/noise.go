@@ -35,6 +35,7 @@ type Noise struct {
 }
 
 // Self measures the noise of runs of one program.
+// Values without noise, and those that a run lacks, have no row.
 func Self(side []Run, o Options) (*SelfNoise, error) {
 	if len(side) < 2 {
 		return nil, errors.New("compare --self: one run has no noise to measure; name several runs of the same program")
@@ -59,6 +60,7 @@ func Self(side []Run, o Options) (*SelfNoise, error) {
 	return n, nil
 }
 
+// Spread and Halves are relative: 0.01 is 1 %.
 func noiseOf(r *Row, all []float64, o Options) Noise {
 	x := logs(all)
 	rng := rand.New(rand.NewPCG(o.Seed, r.hash()))

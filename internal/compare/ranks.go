@@ -49,6 +49,7 @@ func rankNames(parts []analysis.Part) []string {
 	return names
 }
 
+// A GPU stands for a rank only where no rank is known.
 func rankName(id *timeline.Identity) string {
 	switch {
 	case id.Window > 0 || id.Repeat > 0:

@@ -12,6 +12,8 @@ import (
 //	  - stage:decode.time < +3%
 //	  - rule: kernel:regex:gemm.*.time < +10%
 //	    name: matrix products
+//
+// Unknown keys are errors; every error names its line.
 func ParseRules(data []byte) ([]Rule, error) {
 	var file struct {
 		Rules []yaml.Node `yaml:"rules"`

@@ -80,6 +80,7 @@ func (x *series) fullest() Clock {
 	return best
 }
 
+// choose shares the slice of values with x.by.
 func (x *series) choose(c Clock) { x.clock, x.values = c, x.by[c] }
 
 // alignTimes makes both sides take the same clock: the best that each side has in
@@ -152,6 +153,7 @@ func unprofiledNS(st *analysis.Stage) float64 {
 	return 0
 }
 
+// Times and counts are those of one pass; a stage without passes counts as one.
 func (s *samples) addStages(r *analysis.Result) {
 	for i := range r.Stages {
 		st := &r.Stages[i]
@@ -233,6 +235,7 @@ func (s *samples) addUse(kind Kind, st *analysis.Stage, list []analysis.Utilizat
 	}
 }
 
+// Units of the workload become those of metrics: ms become ns.
 func (s *samples) addAggregate(a *analysis.Aggregate) {
 	metric, scale := Value, 1.0
 	switch {
@@ -287,6 +290,7 @@ func groupsOf(r *analysis.Result, take func(*analysis.Region) bool) map[string]*
 	return out
 }
 
+// groupName is the path for a region that repeats no other.
 func groupName(g *analysis.Region) string {
 	if g.Group != "" {
 		return g.Group

@@ -94,6 +94,7 @@ func measure(base, fresh []float64, o Options, rng *rand.Rand) estimate {
 	return e
 }
 
+// logs needs positive values.
 func logs(x []float64) []float64 {
 	out := make([]float64, len(x))
 	for i := range x {
@@ -194,6 +195,7 @@ func medianOf(x []float64) float64 {
 	return x[len(x)/2]
 }
 
+// variance is that of a sample, divided by n-1; 0 below two values.
 func variance(x []float64) float64 {
 	if len(x) < 2 {
 		return 0
@@ -209,6 +211,7 @@ func variance(x []float64) float64 {
 }
 
 // quantile interpolates in sorted values.
+// sorted is not empty; q is from 0 to 1.
 func quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)

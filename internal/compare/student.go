@@ -65,6 +65,7 @@ func betaInc(a, b, x float64) float64 {
 	return front * (f - 1)
 }
 
+// nonZero keeps the continued fraction from dividing by 0.
 func nonZero(x, tiny float64) float64 {
 	if math.Abs(x) < tiny {
 		return tiny

@@ -131,6 +131,7 @@ func fall(of string, a, b map[partKey]int64) Fall {
 	return f
 }
 
+// add keeps BaseNS and NewNS the sums of the parts.
 func (f *Fall) add(p FallPart) {
 	p.DeltaNS = p.NewNS - p.BaseNS
 	f.BaseNS += p.BaseNS
@@ -270,6 +271,7 @@ func means(sums map[partKey]int64, n int) map[partKey]int64 {
 	return out
 }
 
+// floorDiv rounds toward minus infinity; b is positive.
 func floorDiv(a, b int64) int64 {
 	if q := a / b; a%b >= 0 {
 		return q
@@ -332,6 +334,7 @@ func addRest(sums map[partKey]int64, side []Run) bool {
 	return true
 }
 
+// gpuTime is that of the scope where there is one, in ns.
 func gpuTime(r *analysis.Result) int64 {
 	if r.Scope != nil {
 		return r.Scope.KernelNS
@@ -350,6 +353,7 @@ func operatorFall(base, fresh []Run) (Fall, bool) {
 	return fall("operators", means(a, len(base)), means(b, len(fresh))), true
 }
 
+// It reports false where a run has no ranges of operators.
 func operatorSums(side []Run) (map[partKey]int64, bool) {
 	sums := map[partKey]int64{}
 	for _, r := range side {

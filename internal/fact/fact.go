@@ -81,6 +81,7 @@ type Param struct {
 }
 
 // New states a fact.
+// Of two parameters with one key the last counts.
 func New(code Code, params ...Param) Fact {
 	f := Fact{Code: code}
 	if len(params) > 0 {
@@ -93,6 +94,7 @@ func New(code Code, params ...Param) Fact {
 }
 
 // With is the fact with further parameters; f stays as it is.
+// A further parameter replaces one of the same key.
 func (f Fact) With(params ...Param) Fact {
 	g := New(f.Code, params...)
 	for key, v := range f.Params {
@@ -113,6 +115,7 @@ func (f Fact) Is(codes ...Code) bool { return slices.Contains(codes, f.Code) }
 func (f Fact) IsZero() bool { return f.Code == "" }
 
 // Equal reports whether both state the same about the same.
+// NaN is not equal to itself, as in Go.
 func (f Fact) Equal(g Fact) bool {
 	return f.Code == g.Code && maps.EqualFunc(f.Params, g.Params, Value.Equal)
 }
@@ -240,6 +243,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[Kind]any{v.Kind: x})
 }
 
+// isName tells kinds whose value is text.
 func (v Value) isName() bool {
 	switch v.Kind {
 	case KindStage, KindRegion, KindKernel, KindFile, KindKey, KindMetric, KindName, KindVendor, KindError, KindID:

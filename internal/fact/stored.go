@@ -34,6 +34,7 @@ func Said(text string) Fact {
 }
 
 // WithNext adds what to do, where an earlier version stored that beside the text.
+// The result is a Text fact, also where s is none.
 func (s Stored) WithNext(next string) Fact {
 	if next == "" {
 		return s.Fact

@@ -33,6 +33,7 @@ type File struct {
 
 // Inspect looks at a path before anything opens it. It is a folder or a regular
 // file.
+// Links are followed. The file is not opened.
 func Inspect(path string) (fs.FileInfo, error) {
 	if !utf8.ValidString(path) {
 		return nil, fmt.Errorf("read %q: %w; rename it", path, ErrPath)
@@ -76,6 +77,7 @@ func Recognize(path string) (File, error) {
 	return f, f.recognize(file)
 }
 
+// recognize fills in Format and Compression; the error is one of reading.
 func (f *File) recognize(r io.Reader) error {
 	head, err := readHead(r)
 	if err != nil {
@@ -103,6 +105,7 @@ func (f *File) recognize(r io.Reader) error {
 	return nil
 }
 
+// readHead is shorter than headBytes only at the end of the file.
 func readHead(r io.Reader) ([]byte, error) {
 	head := make([]byte, headBytes)
 	n, err := io.ReadFull(r, head)

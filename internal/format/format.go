@@ -119,6 +119,7 @@ type sample struct {
 	keys []string // of the outermost object, as far as the head has them
 }
 
+// The name decides only between JSON files whose keys do not tell.
 func newSample(head []byte, name string) *sample {
 	s := &sample{head: head, name: strings.ToLower(name), text: len(head) > 0 && !bytes.ContainsRune(head, 0)}
 	if s.text {
@@ -146,6 +147,7 @@ func recognize(head []byte, name string) Format {
 }
 
 // Of tells the kind of a file by its first bytes.
+// A compressed head is Unknown here: Recognize looks through compressions.
 func Of(head []byte) Kind {
 	if len(head) == 0 {
 		return Empty

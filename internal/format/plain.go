@@ -32,6 +32,7 @@ var compressions = []compression{
 	}},
 }
 
+// compressionOf is nil for what is not compressed.
 func compressionOf(head []byte) *compression {
 	for i := range compressions {
 		if bytes.HasPrefix(head, []byte(compressions[i].magic)) {
@@ -64,6 +65,7 @@ const (
 
 // MaxUnpacked is how many bytes packed data of a size may become in a folder: at
 // most four fifths of the free space, and at most a thousand times its size.
+// The folder must exist. Small data may always become 256 MiB.
 func MaxUnpacked(dir string, packed int64) (int64, error) {
 	most := max(int64(freeRatio), maxRatio*min(packed, 1<<50/maxRatio))
 	free, err := freeSpace(dir)
@@ -75,6 +77,7 @@ func MaxUnpacked(dir string, packed int64) (int64, error) {
 
 // Plain gives the path of the uncompressed content: path itself, or a temporary
 // file with the same ending that done removes. A pack stays as it is.
+// done is never nil and may be called more than once.
 func Plain(ctx context.Context, path string) (plain string, done func(), err error) {
 	done = func() {}
 	f, err := Recognize(path)
@@ -95,6 +98,7 @@ func Plain(ctx context.Context, path string) (plain string, done func(), err err
 }
 
 // Open opens a file for reading from its beginning, decompressed.
+// The caller closes it. How much comes out is not bounded: read with a limit.
 func Open(path string) (io.ReadCloser, error) {
 	f, err := Recognize(path)
 	if err != nil {
@@ -173,6 +177,7 @@ const tempPrefix = "deepprof-"
 func TempName(what string) string { return fmt.Sprintf("%s%s-%d-", tempPrefix, what, os.Getpid()) }
 
 // SweepTemp removes what processes that were killed left under names of TempName.
+// A folder of a process that lives, also one that took over the number, stays.
 func SweepTemp() {
 	root := os.TempDir()
 	entries, _ := os.ReadDir(root)

@@ -8,6 +8,7 @@ import (
 
 // ReadFile is os.ReadFile of what Inspect accepts, of at most limit bytes: a pipe
 // would be waited for, and a sparse file would fill the memory.
+// Compressed content is not unpacked. A file that grows meanwhile may exceed the limit.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	fi, err := Inspect(path)
 	if err != nil {

@@ -29,6 +29,7 @@ func (d DType) Tensor() bool { return strings.HasPrefix(string(d), "tensor_") }
 
 // Parse gives the type of matrix products in a dtype of a model: bf16,
 // bfloat16, torch.float16, fp8, int8, float32 and so on.
+// It reports false for types without a peak in this package.
 func Parse(name string) (DType, bool) {
 	name = strings.ToLower(strings.TrimPrefix(name, "torch."))
 	switch {

@@ -18,6 +18,7 @@ type Dist struct {
 const DistForm = "N, N-M (uniform), normal:MEAN:DEVIATION or lognormal:MEDIAN:SIGMA"
 
 // ParseDist reads a distribution in DistForm. Lengths are at least 1.
+// The zero Dist is not valid; draw needs one from here.
 func ParseDist(text string) (Dist, error) {
 	kind, rest, named := strings.Cut(text, ":")
 	var d Dist
@@ -47,6 +48,7 @@ func ParseDist(text string) (Dist, error) {
 }
 
 // Mean is the mean length.
+// It is in tokens, before lengths below 1 are raised to 1.
 func (d Dist) Mean() float64 {
 	switch d.kind {
 	case "uniform":

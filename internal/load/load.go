@@ -51,6 +51,7 @@ type Request struct {
 }
 
 // A Load is one that runs.
+// Its methods may be called from any goroutine.
 type Load struct {
 	o      Options
 	client *http.Client
@@ -65,6 +66,8 @@ type Load struct {
 }
 
 // Start begins to send. Stop, or the end of the context, ends it.
+// It returns at once. Requests that fail are recorded, not retried; a closed-loop client
+// pauses before its next one.
 func Start(ctx context.Context, o Options) *Load {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Load{o: o, began: time.Now(), done: make(chan struct{}), cancel: cancel, open: map[*Request]context.CancelCauseFunc{}}
@@ -95,6 +98,7 @@ func (l *Load) Stop() {
 func (l *Load) Now() int64 { return int64(time.Since(l.began)) }
 
 // Requests are those that ended, and those that are open as far as they came.
+// The slice is the caller's own; the order is that in which requests ended.
 func (l *Load) Requests() []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,6 +167,7 @@ func (l *Load) next() (shape, bool) {
 // retryPause keeps a client from flooding a server that refuses everything.
 const retryPause = 100 * time.Millisecond
 
+// At least one client runs, whatever Concurrency says.
 func (l *Load) closedLoop(ctx context.Context) {
 	var wg sync.WaitGroup
 	for range max(1, l.o.Concurrency) {
@@ -181,6 +186,7 @@ func (l *Load) closedLoop(ctx context.Context) {
 	wg.Wait()
 }
 
+// Gaps are exponential, so that arrivals are a Poisson process of Rate.
 func (l *Load) openLoop(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -211,6 +217,7 @@ func (l *Load) full() bool {
 	return l.o.Concurrency > 0 && len(l.open) >= l.o.Concurrency
 }
 
+// finish moves a request from open to finished; kind "" is a good answer.
 func (l *Load) finish(r *Request, kind, detail string) {
 	l.mu.Lock() // Requests may be copying it
 	defer l.mu.Unlock()

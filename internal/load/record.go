@@ -99,6 +99,7 @@ func ReadRecord(path string) (*Record, error) {
 }
 
 // WriteRequests writes requests, one a line.
+// It replaces the file, but not atomically.
 func WriteRequests(path string, list []Request) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -115,6 +116,7 @@ func WriteRequests(path string, list []Request) error {
 }
 
 // ReadRequests reads a requests.jsonl.
+// The file may be compressed. The first line that cannot be read is an error.
 func ReadRequests(path string) ([]Request, error) {
 	f, err := format.Open(path)
 	if err != nil {

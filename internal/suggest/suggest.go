@@ -14,6 +14,7 @@ const most = 3
 // Nearest returns up to three candidates that look like name, the closest
 // first, ties in the order given. It returns nothing where no candidate is
 // close: a wild guess in an error message is worse than none.
+// Case does not matter; candidates come back as they were given.
 func Nearest(name string, candidates []string) []string {
 	type scored struct {
 		name string
