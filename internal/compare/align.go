@@ -36,8 +36,7 @@ const (
 )
 
 // Align cuts the regions that both timelines have out of them, the longest first.
-// At most mostPanels come back. A result whose overview was dropped, as in a baseline
-// of several runs, has none.
+// At most mostPanels come back; results without an overview have none.
 func Align(base, fresh *analysis.Result) []Panel {
 	if base == nil || fresh == nil {
 		return nil
