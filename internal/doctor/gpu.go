@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -183,13 +184,6 @@ func short(v tool.Version) string {
 	return fmt.Sprintf("%d.%d.%02d", v.Major, v.Minor, v.Patch)
 }
 
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
-}
-
 // noGPU answers for the checks that need nvidia-smi's description.
 func (e *exam) noGPU() (finding, bool) {
 	switch {
@@ -258,7 +252,7 @@ func checkUse(_ context.Context, e *exam) finding {
 	for line := range strings.Lines(e.apps) {
 		if line = strings.TrimSpace(line); line != "" {
 			apps++
-			first = or(first, line)
+			first = cmp.Or(first, line)
 		}
 	}
 	if apps > 0 {

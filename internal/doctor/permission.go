@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"strconv"
@@ -123,7 +124,7 @@ func checkCounters(_ context.Context, e *exam) finding {
 var perfSyscall = regexp.MustCompile(`perf_event_open syscall available:\s*(\w+)`)
 
 func checkPerf(ctx context.Context, e *exam) finding {
-	scope := or(e.Sample, "none")
+	scope := cmp.Or(e.Sample, "none")
 	if !e.Timeline || scope == "none" {
 		return unwanted("cpu-sampling")
 	}

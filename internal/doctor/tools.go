@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (e *exam) findSMI(ctx context.Context) located {
 	case errors.As(err, &nf):
 		t = tool.Tool{}
 	case err != nil:
-		t = tool.Tool{Name: tool.NvidiaSMI, Path: or(t.Path, e.SMIPath)}
+		t = tool.Tool{Name: tool.NvidiaSMI, Path: cmp.Or(t.Path, e.SMIPath)}
 	}
 	return located{t, err}
 }

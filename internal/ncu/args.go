@@ -3,6 +3,7 @@
 package ncu
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -131,7 +132,7 @@ func (o Options) addOutput(f *tool.Flags) {
 }
 
 func (o Options) addReplay(f *tool.Flags) {
-	mode := or(o.ReplayMode, ReplayKernel)
+	mode := cmp.Or(o.ReplayMode, ReplayKernel)
 	if !f.OneOf("replay_mode", mode, ReplayKernel, ReplayRange, ReplayAppRange, ReplayApplication) {
 		return
 	}
@@ -146,7 +147,7 @@ func (o Options) addReplay(f *tool.Flags) {
 	case ranged && (o.KernelName != "" || o.KernelID != ""):
 		f.Fail("replay_mode %s counts whole ranges; kernel_name and kernel_id do not apply", mode)
 	}
-	graphs := or(o.GraphProfiling, "node")
+	graphs := cmp.Or(o.GraphProfiling, "node")
 	if !f.OneOf("graph_profiling", graphs, "node", "graph") || graphs == "node" {
 		return
 	}
@@ -222,7 +223,7 @@ func (o Options) addNVTX(f *tool.Flags) {
 }
 
 func (o Options) addLaunches(f *tool.Flags) {
-	base := or(o.KernelNameBase, "demangled")
+	base := cmp.Or(o.KernelNameBase, "demangled")
 	if !f.OneOf("kernel_name_base", base, "function", "demangled", "mangled") {
 		return
 	}
@@ -250,7 +251,7 @@ func (o Options) addLaunches(f *tool.Flags) {
 	if o.LaunchCount > 0 {
 		f.Set("launch-count", strconv.Itoa(o.LaunchCount))
 	}
-	mode := or(o.FilterMode, "global")
+	mode := cmp.Or(o.FilterMode, "global")
 	if !f.OneOf("filter_mode", mode, "global", "per-gpu", "per-launch-config") {
 		return
 	}
@@ -265,9 +266,9 @@ func (o Options) addControl(f *tool.Flags) {
 		name, flag, value string
 		allowed           []string
 	}{
-		{"target_processes", "target-processes", or(o.TargetProcesses, "all"), []string{"all", "application-only"}},
-		{"clock_control", "clock-control", or(o.ClockControl, "base"), []string{"base", "none"}},
-		{"cache_control", "cache-control", or(o.CacheControl, "all"), []string{"all", "none"}},
+		{"target_processes", "target-processes", cmp.Or(o.TargetProcesses, "all"), []string{"all", "application-only"}},
+		{"clock_control", "clock-control", cmp.Or(o.ClockControl, "base"), []string{"base", "none"}},
+		{"cache_control", "cache-control", cmp.Or(o.CacheControl, "all"), []string{"all", "none"}},
 	} {
 		if f.OneOf(c.name, c.value, c.allowed...) {
 			f.Set(c.flag, c.value)
@@ -278,11 +279,4 @@ func (o Options) addControl(f *tool.Flags) {
 		start = "off"
 	}
 	f.Set("profile-from-start", start)
-}
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

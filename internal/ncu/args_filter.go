@@ -23,7 +23,7 @@ type Filter struct {
 
 // KernelFilter selects the kernels of the given names, whole and exact in the
 // spelling of the name base that goes with them. No filter is longer than max
-// bytes; 0 means MaxFilter. A name that does not fit even alone is an error.
+// bytes; 0 means maxFilter. A name that does not fit even alone is an error.
 func KernelFilter(names []string, max int) (Filter, error) {
 	if max <= 0 {
 		max = maxFilter

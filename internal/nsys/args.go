@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -157,7 +158,7 @@ func (o CaptureOptions) addTrace(f *tool.Flags) {
 // addGraphs says what is traced of CUDA graphs and of children.
 func (o CaptureOptions) addGraphs(f *tool.Flags) {
 	if o.tracesCUDA() {
-		value := or(o.CUDAGraphTrace, "node")
+		value := cmp.Or(o.CUDAGraphTrace, "node")
 		if !graphTrace.MatchString(value) {
 			f.Fail("cuda_graph_trace: %q is none of node, graph", value)
 		}
@@ -171,7 +172,7 @@ func (o CaptureOptions) addGraphs(f *tool.Flags) {
 	if o.TraceForkBeforeExec {
 		f.Set("trace-fork-before-exec", "true")
 	}
-	if wait := or(o.Wait, "primary"); f.OneOf("wait", wait, "primary", "all") {
+	if wait := cmp.Or(o.Wait, "primary"); f.OneOf("wait", wait, "primary", "all") {
 		f.Set("wait", wait)
 	}
 }
@@ -180,7 +181,7 @@ func (o CaptureOptions) addGraphs(f *tool.Flags) {
 // slows the program and needs rights that containers lack.
 func (o CaptureOptions) addSampling(f *tool.Flags) {
 	for _, s := range []struct{ name, value string }{{"sample", o.Sample}, {"cpuctxsw", o.CPUCtxSw}} {
-		value := or(s.value, "none")
+		value := cmp.Or(s.value, "none")
 		if f.OneOf(s.name, value, "none", "process-tree", "system-wide") {
 			f.Set(s.name, value)
 		}
@@ -204,7 +205,7 @@ func (o CaptureOptions) addSamples(f *tool.Flags) {
 	if !f.Version.AtLeast(2025, 1) { // its older name
 		option = "gpu-metrics-device"
 	}
-	f.Set(option, or(o.SampleGPUs, "all"))
+	f.Set(option, cmp.Or(o.SampleGPUs, "all"))
 	f.Set("gpu-metrics-frequency", strconv.Itoa(o.SampleHz))
 }
 
@@ -217,7 +218,7 @@ func (o CaptureOptions) tracesCUDA() bool {
 // nsys switches APIs on by itself where a gate needs them; here that is an error, so
 // that the plan of a run says what is traced.
 func (o CaptureOptions) addGate(f *tool.Flags) (env []string) {
-	gate := or(o.CaptureRange, GateNone)
+	gate := cmp.Or(o.CaptureRange, GateNone)
 	if !f.OneOf("capture_range", gate, GateNone, GateNVTX, GateCUDAProfiler) {
 		return nil
 	}
@@ -310,12 +311,4 @@ func (o CaptureOptions) addOutput(f *tool.Flags) {
 	}
 	f.Set("output", strings.TrimSuffix(o.Output, ".nsys-rep"))
 	f.Set("force-overwrite", "true")
-}
-
-// or is value, or otherwise where it is empty.
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -179,7 +180,7 @@ func watchClaim(ctx context.Context, path string, before []byte) error {
 			return notThere(err)
 		}
 		if !bytes.Equal(now, before) {
-			return fmt.Errorf("%w (process %d on %s)", ErrRunning, c.Owner.PID, nonEmpty(c.Owner.Host, "another host"))
+			return fmt.Errorf("%w (process %d on %s)", ErrRunning, c.Owner.PID, cmp.Or(c.Owner.Host, "another host"))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ func (r *Run) running() fact.Fact {
 
 // foreign names everything in the store that is no run: it is not touched.
 func foreign(root string, found []Summary, warnings []Warning) []Kept {
-	root = nonEmpty(root, DefaultRoot)
+	root = cmp.Or(root, DefaultRoot)
 	known := map[string]bool{indexName: true}
 	for _, s := range found {
 		known[filepath.Base(s.Path)] = true
@@ -191,11 +192,11 @@ func deleteRun(r *Run) error {
 
 // sweepTrash finishes removals that were cut off earlier.
 func sweepTrash(root string) {
-	entries, _ := os.ReadDir(nonEmpty(root, DefaultRoot))
+	entries, _ := os.ReadDir(cmp.Or(root, DefaultRoot))
 	for _, e := range entries {
 		id, ok := strings.CutPrefix(e.Name(), trashPrefix)
 		if ok && e.IsDir() && ValidID(id) {
-			os.RemoveAll(filepath.Join(nonEmpty(root, DefaultRoot), e.Name()))
+			os.RemoveAll(filepath.Join(cmp.Or(root, DefaultRoot), e.Name()))
 		}
 	}
 }

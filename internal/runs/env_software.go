@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -79,7 +80,7 @@ func (c *Collector) git(ctx context.Context, env *Env) {
 		return strings.TrimRight(out, "\n"), err
 	}
 	if out, err := ask("rev-parse", "--is-inside-work-tree"); err != nil || out != "true" {
-		env.missing("git", "%s is not in a git work tree%s", nonEmpty(c.Dir, "the working directory"), because(err))
+		env.missing("git", "%s is not in a git work tree%s", cmp.Or(c.Dir, "the working directory"), because(err))
 		return
 	}
 	g := &Git{}

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,7 @@ func lockDir(ctx context.Context, dir string) (*Run, error) {
 	}
 	// The manifest may have changed between the first read and the lock.
 	if r.m, err = ReadManifest(r.dir); err == nil && r.m.Status == StatusRunning && (r.liveness == Unknown && !stale || processAlive(r.m.Owner)) {
-		err = fmt.Errorf("%w (%s)", ErrRunning, nonEmpty(r.note, fmt.Sprintf("process %d", r.m.Owner.PID)))
+		err = fmt.Errorf("%w (%s)", ErrRunning, cmp.Or(r.note, fmt.Sprintf("process %d", r.m.Owner.PID)))
 	}
 	if err != nil {
 		claim.release()

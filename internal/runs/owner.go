@@ -2,6 +2,7 @@ package runs
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/user"
@@ -91,7 +92,7 @@ func liveness(dir string, m *Manifest) (Liveness, string) {
 	case err == nil && o.BootID == "":
 		return Dead, "no process holds its lock"
 	default:
-		return Unknown, fmt.Sprintf("started on host %s; whether it still runs cannot be told from here", nonEmpty(o.Host, "(unknown)"))
+		return Unknown, fmt.Sprintf("started on host %s; whether it still runs cannot be told from here", cmp.Or(o.Host, "(unknown)"))
 	}
 }
 
@@ -99,14 +100,6 @@ func liveness(dir string, m *Manifest) (Liveness, string) {
 func sameHost(host string) bool {
 	h, err := os.Hostname()
 	return err == nil && h != "" && h == host
-}
-
-// nonEmpty is s, or otherwise where it is empty.
-func nonEmpty(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // lockHeld reports whether some process holds the run's lock. It takes the

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,12 +110,12 @@ func Delete(root, name string) error {
 // Resolve it never leaves the store. The error is fs.ErrNotExist where there is
 // none.
 func InStore(root, name string) (string, error) {
-	ids := idsIn(nonEmpty(root, DefaultRoot))
+	ids := idsIn(cmp.Or(root, DefaultRoot))
 	if name == "latest" && len(ids) > 0 {
-		return newest(nonEmpty(root, DefaultRoot), ids)
+		return newest(cmp.Or(root, DefaultRoot), ids)
 	}
 	if !slices.Contains(ids, name) {
 		return "", fmt.Errorf("find run %q: %w in the store", name, fs.ErrNotExist)
 	}
-	return filepath.Join(nonEmpty(root, DefaultRoot), name), nil
+	return filepath.Join(cmp.Or(root, DefaultRoot), name), nil
 }
