@@ -112,6 +112,8 @@ var checks = []check{
 }
 
 // Check examines the machine. The zero Host is this machine.
+// It writes nothing but probes that it removes, starts programs only to ask them, and
+// always gives a row for every check. The end of ctx makes answers unknown.
 func Check(ctx context.Context, o Options, h Host) Report {
 	e := newExam(o, h)
 	e.gather(ctx)
@@ -129,6 +131,7 @@ type finding struct {
 	seen   fact.Fact
 }
 
+// ok, warning, unknown and notApplicable make a finding of that status.
 func ok(code fact.Code, params ...fact.Param) finding {
 	return finding{OK, fact.New(code, params...)}
 }
@@ -164,6 +167,8 @@ func problem(wanted bool, code fact.Code, params ...fact.Param) finding {
 }
 
 // An exam holds what the checks share.
+// gather fills it before the checks, which run one after the other and may note what
+// later ones need, such as the driver.
 type exam struct {
 	Options
 	Host
@@ -206,6 +211,7 @@ func (e *exam) gather(ctx context.Context) {
 	all.Wait()
 }
 
+// newExam asks no program.
 func newExam(o Options, h Host) *exam {
 	h = h.withDefaults()
 	if o.TempDir == "" {
@@ -223,4 +229,5 @@ func newExam(o Options, h Host) *exam {
 	return e
 }
 
+// wantsGPU: counting needs a GPU whatever the workload says.
 func (e *exam) wantsGPU() bool { return e.CUDA || e.Counters }

@@ -20,8 +20,8 @@ import (
 // A gpu is one line of nvidia-smi's answer to query.
 type gpu struct {
 	index, name, driver, computeMode, mig string
-	smClock, maxClock                     string
-	throttle                              uint64
+	smClock, maxClock                     string // with their unit, as nvidia-smi prints them
+	throttle                              uint64 // bits of clocks_throttle_reasons.active
 	throttleKnown                         bool
 	temperature                           string
 }
@@ -51,6 +51,7 @@ func (e *exam) askSMI(ctx context.Context) {
 	all.Wait()
 }
 
+// GPUs that were read before a line that cannot be come back with the error.
 func (e *exam) askGPUs(ctx context.Context) (gpus []gpu, err error) {
 	text, err := e.ask(ctx, e.smi.Path, "--query-gpu="+query, "--format=csv,noheader")
 	if err != nil {
@@ -90,6 +91,7 @@ func dotted(s string) tool.Version {
 
 var nvrm = regexp.MustCompile(`(?m)^NVRM version:.*?\s(\d+\.\d+(?:\.\d+)?)\s`)
 
+// It also notes the version of the driver, which later checks use.
 func checkGPU(_ context.Context, e *exam) finding {
 	devices := e.gpuNodes()
 	text, err := e.read("/proc/driver/nvidia/version")
@@ -146,6 +148,8 @@ func (e *exam) withoutGPU(module bool, nodes int) finding {
 // minDriver is the oldest driver branch that carries a CUDA major version.
 var minDriver = map[int]int{11: 450, 12: 525, 13: 580}
 
+// A driver runs programs of its own CUDA major version and older ones; within a major
+// version a newer minor one works with limits.
 func checkDriver(_ context.Context, e *exam) finding {
 	if !e.wantsGPU() {
 		return unwanted("gpu")
@@ -177,6 +181,7 @@ func checkDriver(_ context.Context, e *exam) finding {
 	return ok(driverFits, seen...)
 }
 
+// short prints a driver as NVIDIA writes it: 580.159.04, 470.57.
 func short(v tool.Version) string {
 	if v.Patch == 0 {
 		return fmt.Sprintf("%d.%02d", v.Major, v.Minor)
@@ -195,6 +200,7 @@ func (e *exam) noGPU() (finding, bool) {
 	return absent("gpu"), true
 }
 
+// Several GPUs are a warning unless the user chose some: numbers differ between kinds.
 func checkGPUs(_ context.Context, e *exam) finding {
 	if f, none := e.noGPU(); none {
 		return f

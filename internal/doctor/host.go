@@ -25,6 +25,7 @@ type Host struct {
 	Importer func(nsys tool.Tool) string
 }
 
+// withDefaults leaves what a test has set.
 func (h Host) withDefaults() Host {
 	if h.Env == nil {
 		h.Env = os.Environ()
@@ -54,6 +55,7 @@ func (h Host) withDefaults() Host {
 	return h
 }
 
+// Of a variable that is set twice the last counts, as for a started program.
 func (h Host) getenv(name string) string {
 	for i := len(h.Env) - 1; i >= 0; i-- {
 		if k, v, ok := strings.Cut(h.Env[i], "="); ok && k == name {
@@ -63,6 +65,7 @@ func (h Host) getenv(name string) string {
 	return ""
 }
 
+// path is where a file of the system lies under Root.
 func (h Host) path(p string) string {
 	if h.Root == "" {
 		return p
@@ -96,6 +99,7 @@ func (e *failedError) Error() string {
 }
 
 // ask runs a program and returns its output, or why there is none.
+// The output is trimmed. A program that ends badly is a failedError.
 func (h Host) ask(ctx context.Context, path string, args ...string) (string, error) {
 	out, errs, exit, err := h.Run(ctx, tool.Command{Path: path, Args: args, Env: tool.Environ(h.Env, "LC_ALL=C")})
 	if err != nil {
@@ -112,6 +116,7 @@ func (h Host) ask(ctx context.Context, path string, args ...string) (string, err
 	return text, nil
 }
 
+// tryWrite leaves nothing behind; rights alone do not tell on a full or read-only disk.
 func tryWrite(dir string) error {
 	f, err := os.CreateTemp(dir, ".deepprof-doctor-*")
 	if err != nil {

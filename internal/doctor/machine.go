@@ -82,6 +82,7 @@ func checkRunStore(_ context.Context, e *exam) finding {
 	return e.room(e.RunDir, place{"run-store", "deepprof runs clean", runBlocks, runWarns})
 }
 
+// nsys and ncu write their raw data there before the report.
 func checkTemp(_ context.Context, e *exam) finding {
 	if _, err := os.Stat(e.TempDir); err != nil {
 		return problem(e.Timeline || e.Counters, tempAbsent, fact.File("dir", e.TempDir), fact.Error("error", errors.Unwrap(err)))
@@ -110,6 +111,7 @@ func checkShm(_ context.Context, e *exam) finding {
 	return ok(shmFine, fact.Bytes("free", int64(free)))
 }
 
+// ncu copies its sections below HOME; without it, it uses the stock ones.
 func checkHome(_ context.Context, e *exam) finding {
 	if e.ncu.Path == "" {
 		return absent("ncu")
@@ -153,6 +155,7 @@ func checkLock(_ context.Context, e *exam) finding {
 // each is a label of the domain "profiler".
 var profilerNames = []string{"nv-hostengine", "dcgm-exporter", "dcgmproftester", "nsys", "nsys-launcher", "ncu", "nvprof", "cuda-gdb", "rocprof"}
 
+// Only processes whose command line this user can read are seen.
 func checkProfilers(_ context.Context, e *exam) finding {
 	if !e.Timeline && !e.Counters {
 		return unwanted("capture")

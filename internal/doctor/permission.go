@@ -22,6 +22,7 @@ type capabilities struct {
 	known bool
 }
 
+// has is false where the capabilities could not be read.
 func (c capabilities) has(bit int) bool { return c.known && c.bits&(1<<bit) != 0 }
 
 var capEff = regexp.MustCompile(`(?m)^CapEff:\s*([0-9a-fA-F]+)`)
@@ -68,6 +69,7 @@ func (e *exam) containerKind() string {
 // gvisor is how the sandbox introduces itself, whatever the real kernel.
 const gvisor = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"
 
+// gVisor has no access to the counters of the GPU, whatever it is granted.
 func checkContainer(_ context.Context, e *exam) finding {
 	if text, err := e.read("/proc/version"); err == nil && strings.HasPrefix(text, gvisor) {
 		return problem(e.Counters, gvisorSandbox)
@@ -80,6 +82,7 @@ func checkContainer(_ context.Context, e *exam) finding {
 
 var adminOnly = regexp.MustCompile(`(?m)^RmProfilingAdminOnly:\s*(\d+)`)
 
+// RmProfilingAdminOnly of the driver decides; drivers from 565 on also take CAP_PERFMON.
 func checkCounters(_ context.Context, e *exam) finding {
 	if !e.Counters && !e.Sampled {
 		return unwanted("counters")
@@ -123,6 +126,7 @@ func checkCounters(_ context.Context, e *exam) finding {
 
 var perfSyscall = regexp.MustCompile(`perf_event_open syscall available:\s*(\w+)`)
 
+// The level is kernel.perf_event_paranoid: up to 2 allows own processes, up to 0 all.
 func checkPerf(ctx context.Context, e *exam) finding {
 	scope := cmp.Or(e.Sample, "none")
 	if !e.Timeline || scope == "none" {
@@ -153,6 +157,7 @@ func checkPerf(ctx context.Context, e *exam) finding {
 	return ok(perfAllowed, fact.Count("level", level))
 }
 
+// Such a variable makes another profiler load into the workload, where two cannot be.
 func checkInjection(_ context.Context, e *exam) finding {
 	for _, name := range []string{"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID", "LD_PRELOAD"} {
 		value := e.getenv(name)

@@ -79,6 +79,7 @@ func (e *exam) askModules(ctx context.Context) *modules {
 	return m
 }
 
+// The shipped sessions need Python 3.9.
 func checkPython(_ context.Context, e *exam) finding {
 	t, err := e.python.Tool, e.python.err
 	if err != nil {
@@ -123,6 +124,7 @@ func distribution(module string) string {
 	return module
 }
 
+// Modules are looked for by the names that import takes; the advice has pip's.
 func checkPackages(_ context.Context, e *exam) finding {
 	if len(e.Packages) == 0 {
 		return unwanted("package")

@@ -25,6 +25,7 @@ func (e *exam) find(ctx context.Context, name, path string) located {
 	return located{Tool: t}
 }
 
+// A tool that starts but does not tell its version comes back with an error.
 func (e *exam) look(ctx context.Context, name, path string) (tool.Tool, error) {
 	t, err := e.Find(ctx, tool.Spec{Name: name, Path: path, System: tool.System{Root: e.Root, Env: e.Env, Run: e.Run}})
 	if err == nil && t.Version.IsZero() {
@@ -106,6 +107,7 @@ type importer struct {
 	err                    error
 }
 
+// The zero importer means that there is no nsys.
 func (e *exam) askImporter(ctx context.Context) (i importer) {
 	if e.nsys.Path == "" {
 		return i
@@ -116,6 +118,7 @@ func (e *exam) askImporter(ctx context.Context) (i importer) {
 	return i
 }
 
+// nsys without a working importer exits with 0 and leaves only a .qdstrm.
 func checkImporter(_ context.Context, e *exam) finding {
 	if e.nsys.Path == "" {
 		return absent("nsys")
@@ -189,6 +192,7 @@ func checkExchange(_ context.Context, e *exam) finding {
 	return ok(noOlder)
 }
 
+// nvidia-smi only tells: its absence is never a blocker.
 func checkSMI(_ context.Context, e *exam) finding {
 	var nf *tool.NotFoundError
 	switch {

@@ -104,6 +104,7 @@ var engines = []Engine{
 
 // Find gives the engine of that name, or for Auto and "" the one that the command
 // is of: Plain where it is of none.
+// An unknown name gives Plain too; the plan refuses it before.
 func Find(name string, command []string) Engine {
 	for _, e := range engines {
 		if e.Name == name || (name == Auto || name == "") && (e.Name == Plain || e.runs(command)) {
@@ -127,6 +128,7 @@ func (e *Engine) runs(command []string) bool {
 }
 
 // Command is the command line with what the engine needs to be profiled.
+// command is not changed. An option that the user gave in any spelling is left alone.
 func (e *Engine) Command(command []string) []string {
 	out := slices.Clone(command)
 	for _, arg := range e.Args {
@@ -154,6 +156,7 @@ func (e *Engine) Environ(env []string) []string {
 }
 
 // URL is where the server answers, by its command line.
+// The host is always 127.0.0.1: the server runs on this machine.
 func (e *Engine) URL(command []string) string {
 	host, port := "127.0.0.1", e.Port
 	for i, arg := range command {

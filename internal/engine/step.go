@@ -81,6 +81,7 @@ func (f *stepForm) read(m []string) Step {
 	return s
 }
 
+// Numbers that are not told (-1) count as none.
 func kindOf(context, generation int) StepKind {
 	switch {
 	case context > 0 && generation > 0:

@@ -48,6 +48,7 @@ type Experiment struct {
 // Next proposes experiments, the most promising change first, then what would
 // measure what is missing. started is the command line that made the run, nil
 // where there was none.
+// The list is nil where nothing is missing and nothing can be saved.
 func Next(r *analysis.Result, started []string) []Experiment {
 	all := append(changes(r), measurements(r)...)
 	if len(all) > 0 && !repeated(r) {
@@ -142,6 +143,7 @@ var remedies = map[fact.Code][]string{
 	"no-operators":       {"pipeline.torch_profiler.enable=true"},
 }
 
+// Each missing value whose remedy is known gives one experiment.
 func measurements(r *analysis.Result) []Experiment {
 	var out []Experiment
 	for _, n := range r.Missing {

@@ -88,6 +88,8 @@ var reservedArgs = map[string]string{
 
 // Args builds the command line of ncu, without ncu itself, and the variables
 // that it must find in its environment.
+// It is pure. The error is the first thing that is wrong with o, in the keys of the
+// configuration.
 func Args(o Options, v tool.Version) (args, env []string, err error) {
 	f := &tool.Flags{Tool: "ncu", Version: v}
 	o.addConfig(f)
@@ -105,6 +107,7 @@ func Args(o Options, v tool.Version) (args, env []string, err error) {
 	return args, []string{"LC_ALL=C"}, nil
 }
 
+// A config.ncu-cfg that lies about would change what is counted, so it is switched off.
 func (o Options) addConfig(f *tool.Flags) {
 	switch {
 	case o.ConfigFile != "":
@@ -131,6 +134,7 @@ func (o Options) addOutput(f *tool.Flags) {
 	f.Switch("force-overwrite")
 }
 
+// Range replay counts whole ranges, so it needs ranges and takes no filter of kernels.
 func (o Options) addReplay(f *tool.Flags) {
 	mode := cmp.Or(o.ReplayMode, ReplayKernel)
 	if !f.OneOf("replay_mode", mode, ReplayKernel, ReplayRange, ReplayAppRange, ReplayApplication) {
@@ -261,6 +265,8 @@ func (o Options) addLaunches(f *tool.Flags) {
 	f.Set("filter-mode", mode)
 }
 
+// Clocks are locked to base and caches flushed unless asked otherwise, so that counters
+// can be compared between runs; times come from nsys.
 func (o Options) addControl(f *tool.Flags) {
 	for _, c := range []struct {
 		name, flag, value string

@@ -59,6 +59,7 @@ func KernelFilter(names []string, max int) (Filter, error) {
 // frame is what surrounds the names of a pattern.
 const frame = "regex:^()$"
 
+// The expression matches whole names only.
 func pattern(names []string) string {
 	if len(names) == 1 {
 		return "regex:^" + escape(names[0]) + "$"
@@ -93,6 +94,7 @@ func dedup(names []string) []string {
 // in any context and stream: each number applies to each function. Nsight
 // Compute takes one --kernel-id a run, counts launches from 1 among those that
 // pass the NVTX filter, and reads both parts as regular expressions.
+// A colon in a name becomes a dot of the expression, which may select more than the name.
 func KernelIDs(functions []string, numbers []int, max int) (string, error) {
 	if max <= 0 {
 		max = maxFilter

@@ -11,6 +11,7 @@ import (
 )
 
 // Address is host and port of a URL.
+// It is "" for a text that is no URL; a missing port is that of the scheme.
 func Address(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -44,6 +45,7 @@ func Taken(ctx context.Context, text string) (holder string, taken bool) {
 	return "", true
 }
 
+// dial waits a second at most.
 func dial(ctx context.Context, address string) error {
 	d := net.Dialer{Timeout: time.Second}
 	c, err := d.DialContext(ctx, "tcp", address)

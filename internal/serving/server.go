@@ -22,8 +22,8 @@ import (
 // Options say what to start.
 type Options struct {
 	Command        tool.Command
-	Stdout, Stderr string // logs
-	Stop           time.Duration
+	Stdout, Stderr string              // logs
+	Stop           time.Duration       // from SIGTERM to SIGKILL
 	MaxLog         int64               // bytes of a log after which it is ended; 0 is 1 GB
 	OnTick         func(time.Duration) // elapsed; nil for nobody
 }
@@ -33,6 +33,7 @@ type Options struct {
 const maxLog = 1 << 30
 
 // A Server is one that was started.
+// Its methods may be called from any goroutine.
 type Server struct {
 	o      Options
 	cancel context.CancelFunc // asks it to end, then kills it
@@ -50,6 +51,7 @@ type Server struct {
 
 // Start starts a server and returns at once; whether it could be started shows
 // in Ended.
+// The end of ctx does not end the server: Stop does, so that it can be asked to finish.
 func Start(ctx context.Context, o Options) *Server {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{o: o, cancel: cancel, ended: make(chan struct{})}
@@ -81,6 +83,7 @@ func (s *Server) Alive() bool {
 
 // Stop asks the server to end by SIGTERM, kills what is left after Options.Stop,
 // and returns when all is gone.
+// It may be called more than once.
 func (s *Server) Stop() {
 	s.expect()
 	s.cancel()
@@ -111,6 +114,7 @@ func (s *Server) Flooded() bool {
 }
 
 // Said are the last lines that it printed.
+// At most twenty, the last one last, without control characters.
 func (s *Server) Said() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,6 +245,7 @@ func ask(probe string) question {
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // Call sends one request and gives the status and the beginning of the answer.
+// At most 1 MiB of the answer is read. A status other than 200 is no error.
 func Call(ctx context.Context, method, url, body string, limit time.Duration) (int, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

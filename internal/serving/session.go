@@ -15,12 +15,13 @@ import (
 var ErrSessionLost = errors.New("nsys has lost the session")
 
 // A Session drives the windows of one server.
+// One window at a time; its methods are not safe for concurrent use.
 type Session struct {
 	nsys.Session
-	Program string       // nsys
-	Env     []string     // that of the launch: sessions live in its TMPDIR
-	Log     func(string) // receives each command and what it printed
-	Limit   time.Duration
+	Program string        // nsys
+	Env     []string      // that of the launch: sessions live in its TMPDIR
+	Log     func(string)  // receives each command and what it printed
+	Limit   time.Duration // of one command of nsys
 }
 
 // Start begins a window with that report. It returns when nsys collects.
@@ -49,6 +50,7 @@ func (s *Session) Stop(ctx context.Context) error {
 }
 
 // Launched waits until the session is there and nothing is collected.
+// It gives up when the server ended or after limit, with the last answer as the error.
 func (s *Session) Launched(ctx context.Context, server *Server, limit time.Duration) error {
 	for began := time.Now(); ; {
 		err := s.want(ctx, nsys.SessionLaunched)
@@ -84,6 +86,7 @@ func (s *Session) want(ctx context.Context, state string) error {
 	}
 }
 
+// The error quotes the last line that nsys printed; everything goes to Log.
 func (s *Session) run(ctx context.Context, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Limit)
 	defer cancel()
