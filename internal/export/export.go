@@ -6,7 +6,8 @@
 // packages timeline and analysis, and columns are those of the views in package
 // report. docs/exports.md describes the files.
 //
-// Perfetto takes 1,400 lines of it, pprof 450, the other five formats the rest.
+// It has seven formats: Perfetto with its clocks and lanes takes 950 lines, the tidy
+// tables as CSV and Parquet 800, pprof 300, the other three the rest.
 package export
 
 import (

@@ -4,8 +4,9 @@
 //
 // docs/ncu-rep.md describes the container and the rules that are applied to it.
 //
-// 1,500 lines read the container, 700 the CSV pages; the model, the raw page and the
-// comparison with ncu are the rest.
+// 1,900 lines read the container, which has four kinds of results, and 500 the CSV
+// pages. The model takes 400, the raw page and the comparison with ncu 500, and
+// copies without secrets or cubins 350; the rest is the dump.
 package ncurep
 
 import (
