@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -77,16 +76,4 @@ func shownAll[T any](v View[T]) View[T] {
 		v.Columns[i].Detail = false
 	}
 	return v
-}
-
-// drop leaves out a column without a single value.
-func (g *grid) drop(head string) {
-	i := slices.Index(g.heads, head)
-	if i < 0 || slices.ContainsFunc(g.rows, func(row []string) bool { return row[i] != "" }) {
-		return
-	}
-	g.heads, g.right = slices.Delete(g.heads, i, i+1), slices.Delete(g.right, i, i+1)
-	for r, row := range g.rows {
-		g.rows[r] = slices.Delete(row, i, i+1)
-	}
 }

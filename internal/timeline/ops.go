@@ -46,13 +46,6 @@ func (t *Timeline) eachOp(f func(Op)) {
 	}
 }
 
-// An opRef stands for an Op where many are kept: kind and index.
-type opRef uint64
-
-func (op *Op) ref() opRef { return opRef(op.Kind)<<56 | opRef(op.Index) }
-
-func (t *Timeline) op(r opRef) Op { return t.opAt(OpKind(r>>56), int(r&(1<<56-1))) }
-
 func (t *Timeline) opAt(kind OpKind, i int) Op {
 	switch kind {
 	case OpKernel:
