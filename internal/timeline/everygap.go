@@ -267,7 +267,7 @@ func (g *gapStore) kind(k *gapKind) uint32 {
 
 // rows goes through the gaps, the longest first.
 func (g *gapStore) rows(yield func(*GapRow) bool) {
-	long := slices.Clone(g.long.list)
+	long := g.long.list // all are found: it need not be a heap any more
 	slices.SortFunc(long, func(x, y gapRecord) int { return compareGaps(g.gap(&x), g.gap(&y)) })
 	w := gapWriter{store: g, short: map[uint32]string{}}
 	for i := range long {

@@ -1,0 +1,200 @@
+package timeline
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
+)
+
+// memoryFlow gives the kernels and calls of a timeline as a file does.
+type memoryFlow struct {
+	kernels []Kernel
+	calls   Calls
+	order   []uint32
+}
+
+func (f *memoryFlow) NextKernel() *Kernel {
+	if len(f.kernels) == 0 {
+		return nil
+	}
+	k := &f.kernels[0]
+	f.kernels = f.kernels[1:]
+	return k
+}
+
+func (f *memoryFlow) NextCall() *FlowCall {
+	if len(f.order) == 0 {
+		return nil
+	}
+	i := f.order[0]
+	f.order = f.order[1:]
+	return &FlowCall{f.calls.Start(i), f.calls.End(i), f.calls.Correlation(i), f.calls.Site(i)}
+}
+
+// flowing is the timeline without kernels and calls, and the flow of those.
+func flowing(t *Timeline) (*Timeline, *memoryFlow) {
+	made := *t
+	made.Kernels, made.Calls = nil, Calls{sites: slices.Clone(t.Calls.sites)}
+	return &made, &memoryFlow{slices.Clone(t.Kernels), t.Calls, upTo(t.Calls.Len())}
+}
+
+// busyProgram is synthetic: two processes with two threads each, which nest ranges in two
+// domains, launch kernels and copies on two devices and several streams, wait, and let
+// kernels overlap and queue up.
+func busyProgram(seed uint64) *Timeline {
+	random := rand.New(rand.NewPCG(seed, 7))
+	t := &Timeline{
+		Names:     []string{"", "cudaLaunchKernel", "cudaMemcpyAsync", "cudaStreamSynchronize", "step", "layer", "D", "gemm"},
+		Functions: []Function{{7, 7, 7}, {4, 4, 4}}, Configs: []LaunchConfig{{}},
+		Processes: []Process{{PID: 1, Global: 1 << 24}, {PID: 2, Global: 2 << 24}},
+		Domains:   []Domain{{Process: None}, {Process: 0, ID: 1, Name: 6}},
+	}
+	for p := range uint32(2) {
+		for n := range uint32(2) {
+			t.Threads = append(t.Threads, Thread{Global: int64(p+1)<<24 + int64(n+1), Process: p, TID: int(n + 1)})
+			t.Queues = append(t.Queues, Queue{Process: p, Device: int32(n), Stream: int32(p*2 + n)})
+		}
+	}
+	var free [4]int64 // by queue
+	id := [2]uint32{}
+	type range_ struct{ start, end int64 }
+	now := int64(1000)
+	until := [4]int64{}
+	for range 3000 {
+		now += int64(random.IntN(40))
+		thread := uint32(random.IntN(4))
+		if now > until[thread] {
+			until[thread] = now + 2000
+			r := range_{now, until[thread]}
+			t.Ranges = append(t.Ranges, Range{Start: r.start, End: r.end, Name: 4, Thread: thread, EndThread: None, Payload: None})
+			t.Ranges = append(t.Ranges, Range{Start: r.start + 100, End: r.end - 500, Name: 5, Thread: thread, Domain: uint32(random.IntN(2)) * (1 - thread/2), EndThread: None, Payload: None})
+		}
+		process := thread / 2
+		id[process] += uint32(1 + random.IntN(3))
+		call := Call{Start: now, End: now + int64(random.IntN(30)), Correlation: id[process], Thread: thread, Name: StringID(1 + random.IntN(3))}
+		t.Calls.Add(call)
+		q := process*2 + uint32(random.IntN(2))
+		start := max(now+int64(random.IntN(300)), free[q])
+		free[q] = start + int64(random.IntN(60))
+		switch call.Name {
+		case 1:
+			t.Kernels = append(t.Kernels, Kernel{Start: start, End: free[q], Correlation: call.Correlation, Queue: q, Function: uint32(random.IntN(2))})
+		case 2:
+			t.Copies = append(t.Copies, Copy{Start: start, End: free[q], Correlation: call.Correlation, Queue: q, Bytes: 8, Kind: 1})
+		}
+	}
+	slices.SortStableFunc(t.Kernels, func(x, y Kernel) int { return int(x.Start - y.Start) })
+	slices.SortStableFunc(t.Ranges, func(x, y Range) int { return int(x.Start - y.Start) })
+	return t
+}
+
+func asText(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestFlowEqualsMemory: what is told while kernels and calls come is what is told of them
+// in memory.
+func TestFlowEqualsMemory(t *testing.T) {
+	inStep := func(s nvtx.State) bool { return len(s.Stacks) == 1 }
+	for seed := range uint64(20) {
+		tl := busyProgram(seed)
+		for i, q := range []Query{
+			{}, {Grouped: true}, {By: ByProcess}, {MinGap: 30}, {Top: 5}, {Region: inStep}, {Devices: []int{1}}, {Processes: []int{2}, Top: 3},
+		} {
+			q.WholeDevices = true
+			if len(q.Devices)+len(q.Processes) == 0 {
+				made, flow := flowing(tl)
+				rows, ok := made.FlowRegions(q, flow)
+				if want := tl.RegionRows(q); !ok || asText(t, rows) != asText(t, want) || len(want.Rows) == 0 {
+					t.Fatalf("seed %d, query %d: regions %v\n%s\n%s", seed, i, ok, asText(t, rows), asText(t, want))
+				}
+			}
+			made, flow := flowing(tl)
+			groups, ok := made.FlowGapGroups(q, flow)
+			if want := tl.GapGroups(q); !ok || asText(t, groups) != asText(t, want) || len(want.Rows) == 0 {
+				t.Fatalf("seed %d, query %d: groups of gaps %v\n%s\n%s", seed, i, ok, asText(t, groups), asText(t, want))
+			}
+			made, flow = flowing(tl)
+			gaps, ok := made.FlowGaps(q, flow)
+			want := gapRows(tl, q)
+			if !ok || asText(t, collect(gaps)) != asText(t, want) || len(want.Rows) == 0 || gaps.Len != len(want.Rows) {
+				t.Fatalf("seed %d, query %d: gaps %v\n%s\n%s", seed, i, ok, asText(t, collect(gaps)), asText(t, want))
+			}
+		}
+	}
+}
+
+// TestGapsPlainly: every gap has the calls that reach into it, found plainly, and the
+// gaps come with the longest first.
+func TestGapsPlainly(t *testing.T) {
+	for seed := range uint64(10) {
+		tl := busyProgram(seed)
+		rows := gapRows(tl, Query{}).Rows
+		for i, r := range rows {
+			if i > 0 && (r.DurationNS > rows[i-1].DurationNS || r.DurationNS == rows[i-1].DurationNS && r.StartNS < rows[i-1].StartNS) {
+				t.Fatalf("seed %d: gap %d of %d ns comes after %d ns", seed, i, r.DurationNS, rows[i-1].DurationNS)
+			}
+			if r.Process == nil {
+				continue // of a device: the work after it may be of either process
+			}
+			var ns, calls int64
+			for c := range uint32(tl.Calls.Len()) {
+				start, end := max(tl.Calls.Start(c), r.StartNS), min(tl.Calls.End(c), r.EndNS)
+				if tl.Calls.Start(c) < r.EndNS && tl.Calls.End(c) > r.StartNS && tl.pid(tl.ThreadProcess(tl.Calls.Thread(c))) == *r.Process {
+					ns, calls = ns+end-start, calls+1
+				}
+			}
+			for _, c := range r.Calls {
+				ns, calls = ns-c.NS, calls-c.Calls
+			}
+			if ns != 0 || calls != 0 {
+				t.Fatalf("seed %d: %s lacks %d ns in %d calls", seed, asText(t, r), ns, calls)
+			}
+		}
+	}
+}
+
+// TestBrokenFlow: a flow that cannot be trusted is not.
+func TestBrokenFlow(t *testing.T) {
+	for name, breakIt := range map[string]func(*Timeline){
+		"kernels out of order":  func(t *Timeline) { t.Kernels[10], t.Kernels[90] = t.Kernels[90], t.Kernels[10] },
+		"calls out of order":    func(t *Timeline) { t.Calls.start[50], t.Calls.start[800] = t.Calls.start[800], t.Calls.start[50] },
+		"a kernel without call": func(t *Timeline) { t.Kernels[20].Correlation = 1 << 30 },
+		"a kernel without id":   func(t *Timeline) { t.Kernels[20].Correlation = NoCorrelation },
+		"two calls of one id": func(t *Timeline) {
+			t.Calls.correlation[41], t.Calls.site[41] = t.Calls.correlation[40], t.Calls.site[40]
+		},
+		"an end before a start": func(t *Timeline) { t.Kernels[20].End = t.Kernels[20].Start - 1 },
+		"a call long ago": func(t *Timeline) {
+			last := t.Kernels[len(t.Kernels)-1]
+			for i := range uint32((mostPages + 2) * pageIDs) {
+				t.Calls.Add(Call{Start: last.End + int64(i), End: last.End + int64(i), Correlation: 1<<20 + i, Name: 3})
+			}
+			t.Kernels = append(t.Kernels, Kernel{Start: last.End + 1<<30, End: last.End + 1<<30, Correlation: t.Kernels[0].Correlation, Queue: t.Kernels[0].Queue})
+		},
+	} {
+		tl := busyProgram(1)
+		breakIt(tl)
+		q := Query{WholeDevices: true}
+		made, flow := flowing(tl)
+		if _, ok := made.FlowRegions(q, flow); ok {
+			t.Errorf("%s: regions are told", name)
+		}
+		made, flow = flowing(tl)
+		if _, ok := made.FlowGapGroups(q, flow); ok {
+			t.Errorf("%s: groups of gaps are told", name)
+		}
+		made, flow = flowing(tl)
+		if _, ok := made.FlowGaps(q, flow); ok {
+			t.Errorf("%s: gaps are told", name)
+		}
+	}
+}
