@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -14,10 +15,25 @@ const maxDetail = 1_000_000
 // and no part of result.json.
 type Detail struct {
 	Names []string
-	Lanes [][]Event // as Overview.Lanes, by start
+	// Shapes are the grid and block of the kernels that Names stand for, in the same
+	// order; all 0 for a name of something else, or of launches of several shapes.
+	Shapes []Shape
+	Lanes  [][]Event // as Overview.Lanes, by start
+	// Of are for lanes of layers, by their place in Lanes, the places of the lanes
+	// whose work they name.
+	Of map[int]int
 	// Cut is the part that is listed, by the clock of the capture, where even the
 	// scope has too many events; else zero.
 	Cut moment
+}
+
+// A Shape is the grid and the block of a launch.
+type Shape struct{ Grid, Block [3]int32 }
+
+// A title is what Detail.Names has one entry for.
+type title struct {
+	name  string
+	shape Shape
 }
 
 // An Event is a piece of a lane. Launch tells the call that launched GPU work by
@@ -31,13 +47,13 @@ type Event struct {
 type detailer struct {
 	Detail
 	scope   moment // what is listed; empty for everything
-	numbers map[string]uint32
+	numbers map[title]uint32
 }
 
 // newDetailer tells what of lanes, whose events lie by start, can be listed:
 // everything, else the scope, else as much of the middle of it (of the timeline without a scope) as fits.
 func newDetailer(lanes []*lane, all, scope moment, limit int) *detailer {
-	d := &detailer{numbers: map[string]uint32{}}
+	d := &detailer{numbers: map[title]uint32{}}
 	if countWithin(lanes, all) <= limit {
 		return d
 	}
@@ -69,6 +85,17 @@ func (l *lane) within(part moment) (from, to int) {
 	return before(part.start), before(part.end)
 }
 
+// link tells which lanes lanes of layers are about.
+func (d *detailer) link(lanes []*lane) {
+	d.Of = map[int]int{}
+	for i, l := range lanes {
+		at := slices.IndexFunc(lanes, func(o *lane) bool { return l.of != "" && o.Kind == "kernel" && o.Label == l.of })
+		if at >= 0 {
+			d.Of[i] = at
+		}
+	}
+}
+
 // add lists the events of a lane, which are sorted, and around the scope its boxes.
 func (d *detailer) add(o *Overview, l *lane, drawn *Lane) {
 	from, to := 0, len(l.events)
@@ -83,24 +110,24 @@ func (d *detailer) add(o *Overview, l *lane, drawn *Lane) {
 	list = d.boxes(list, o, before)
 	for _, e := range l.events[from:to] {
 		m := l.span(e)
-		list = append(list, Event{Start: m.start - o.StartNS, Len: m.end - m.start, Name: d.number(l.name(e)), Launch: l.launched(e)})
+		list = append(list, Event{Start: m.start - o.StartNS, Len: m.end - m.start, Name: d.number(title{l.name(e), l.shaped(e)}), Launch: l.launched(e)})
 	}
 	d.Lanes = append(d.Lanes, d.boxes(list, o, after))
 }
 
 func (d *detailer) boxes(list []Event, o *Overview, boxes []Box) []Event {
 	for _, b := range boxes {
-		list = append(list, Event{Start: b.Start, Len: b.Len, Busy: b.Busy, Name: d.number(o.Names[b.Name]), Count: uint32(b.Count)})
+		list = append(list, Event{Start: b.Start, Len: b.Len, Busy: b.Busy, Name: d.number(title{name: o.Names[b.Name]}), Count: uint32(b.Count)})
 	}
 	return list
 }
 
-func (d *detailer) number(name string) uint32 {
-	n, ok := d.numbers[name]
+func (d *detailer) number(t title) uint32 {
+	n, ok := d.numbers[t]
 	if !ok {
 		n = uint32(len(d.Names))
-		d.numbers[name] = n
-		d.Names = append(d.Names, name)
+		d.numbers[t] = n
+		d.Names, d.Shapes = append(d.Names, t.name), append(d.Shapes, t.shape)
 	}
 	return n
 }
@@ -114,4 +141,12 @@ func (l *lane) launched(event uint32) uint32 {
 		return call + 1
 	}
 	return 0
+}
+
+// shaped is the grid and block of an event; zero where it is no kernel.
+func (l *lane) shaped(event uint32) Shape {
+	if l.shape == nil {
+		return Shape{}
+	}
+	return l.shape(event)
 }

@@ -16,6 +16,7 @@ type lane struct {
 	order  [4]int64
 	count  int
 	busy   int64
+	of     string   // label of the lane whose work it names, of a lane of layers
 	cut    bool     // is not drawn
 	events []uint32 // of the source
 }
@@ -31,7 +32,8 @@ type laneSource struct {
 	launch func(event uint32) uint32
 	// list gives the lanes their events by start; false where it cannot, nil where
 	// there are no such lists.
-	list func() bool
+	list  func() bool
+	shape func(event uint32) Shape // of a kernel; zero for other work, nil where none is
 }
 
 // listLanes gives the lanes that have events, in the order to show, with what
@@ -178,6 +180,13 @@ func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
 			return forward(op.Start, op.End)
 		},
 		launch: func(i uint32) uint32 { return tl.at.Launch(t.Op(int(i))) },
+		shape: func(i uint32) Shape {
+			if int(i) >= len(t.Kernels) {
+				return Shape{}
+			}
+			c := &t.Configs[t.Kernels[i].Config]
+			return Shape{Grid: c.Grid, Block: c.Block}
+		},
 		name: func(i uint32) string {
 			switch op := t.Op(int(i)); op.Kind {
 			case timeline.OpKernel:
@@ -193,10 +202,14 @@ func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
 	}
 }
 
+func streamLabel(q *timeline.Queue) string {
+	return fmt.Sprintf("GPU %d stream %d", q.Device, q.Stream)
+}
+
 func (tl *timed) workLane(q *timeline.Queue, kind string, group processGroup) *lane {
 	_, pid := group(q.Process)
 	l := &lane{
-		Lane:  Lane{Kind: kind, Label: fmt.Sprintf("GPU %d stream %d", q.Device, q.Stream), Group: fmt.Sprintf("GPU %d", q.Device)},
+		Lane:  Lane{Kind: kind, Label: streamLabel(q), Group: fmt.Sprintf("GPU %d", q.Device)},
 		order: [4]int64{1, int64(q.Device), pid<<20 | int64(q.Stream), 0},
 	}
 	if kind == "copy" {

@@ -64,6 +64,7 @@ func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
 	names := map[string]int{}
 	limits := shareBoxes(lanes)
 	detail := newDetailer(lanes, forward(o.StartNS, o.EndNS+1), scope, maxDetail)
+	detail.link(lanes)
 	for i, l := range lanes {
 		o.Lanes = append(o.Lanes, l.draw(o, names, limits[i], scope))
 		detail.add(o, l, &o.Lanes[i])

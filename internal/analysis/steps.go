@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -181,8 +180,8 @@ func (tl *timed) stepLanes() []laneSource {
 		lane: func(i uint32) *lane {
 			q := s.Pieces[i].Queue
 			if layers[q] == nil {
-				queue := &tl.t.Queues[q]
-				layers[q] = &lane{Lane: Lane{Kind: "layer", Label: fmt.Sprintf("layers, GPU %d stream %d", queue.Device, queue.Stream), Group: "model"}, order: [4]int64{2, 1, int64(q)}}
+				of := streamLabel(&tl.t.Queues[q])
+				layers[q] = &lane{Lane: Lane{Kind: "layer", Label: "layers, " + of, Group: "model"}, of: of, order: [4]int64{2, 1, int64(q)}}
 			}
 			return layers[q]
 		},

@@ -3,7 +3,7 @@ import { announce } from "./announce";
 import { count, date } from "./format";
 import { First, unfinished } from "./first";
 import { KernelPage, Tile } from "./kernelpage";
-import { Kernels } from "./kernels";
+import { Kernels, searchKernels } from "./kernels";
 import { list } from "./list";
 import { ModelProvider, useModel, type Model } from "./model";
 import { Section } from "./parts";
@@ -45,6 +45,7 @@ export function App(p: { model: Model }) {
   const scroll = useRef(kernel === null ? 0 : -1); // -1 while the overview was not seen
   const from = useRef<HTMLElement | null>(null); // what had the focus there
   const before = useRef<string | null>(null);
+  const seeks = useRef(false); // the page of a kernel was left to search
   const here = useRef<HTMLElement>(null);
   const [present, setPresent] = useState<string[]>([]);
   useEffect(() => {
@@ -60,6 +61,13 @@ export function App(p: { model: Model }) {
     };
     const leave = (e: KeyboardEvent) => {
       if (before.current !== null && e.key === "Escape" && !e.defaultPrevented && !busyWith(e.target)) location.hash = "#kernels";
+      if (e.key !== "/" || e.ctrlKey || e.metaKey || (e.target as HTMLElement).matches?.("input, select, textarea")) return;
+      e.preventDefault();
+      if (before.current === null) searchKernels();
+      else {
+        seeks.current = true;
+        location.hash = "#kernels";
+      }
     };
     addEventListener("scroll", remember, { passive: true });
     addEventListener("focusin", focused);
@@ -77,6 +85,11 @@ export function App(p: { model: Model }) {
     before.current = kernel;
     hideTip();
     if (kernel !== null) return;
+    if (seeks.current) {
+      seeks.current = false;
+      searchKernels();
+      return;
+    }
     if (was !== null && scroll.current >= 0) scrollTo(0, scroll.current);
     else if (route.page === "overview" && route.section) goTo(route.section, was !== null);
     if (was !== null) origin(from.current, was)?.focus({ preventScroll: true });

@@ -16,6 +16,8 @@ export interface Columns {
 /** The events of the timeline, as the page carries them. */
 export interface Events {
   names: string[];
+  shapes: (number[] | null)[]; // grid and block of what a name stands for, where it is a kernel
+  of: Record<number, number>; // the lanes that lanes of layers are about
   lanes: Levels[];
 }
 
@@ -70,7 +72,7 @@ const batch = 1 << 17; // values decoded at once
 
 async function decode(bytes: Uint8Array): Promise<Events> {
   let at = bytes.indexOf(10) + 1;
-  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(0, at))) as { names: string[] | null; lanes: number[] | null };
+  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(0, at))) as { names: string[] | null; shapes: (number[] | null)[] | null; of: Record<number, number> | null; lanes: number[] | null };
   const next = () => {
     let b = bytes[at++]!;
     if (b < 128) return b & 1 ? -(b + 1) >> 1 : b >> 1; // most are as short as that
@@ -103,5 +105,5 @@ async function decode(bytes: Uint8Array): Promise<Events> {
     lanes.push(new Levels(c));
     await pause();
   }
-  return { names: list(head.names), lanes };
+  return { names: list(head.names), shapes: list(head.shapes), of: head.of ?? {}, lanes };
 }

@@ -130,11 +130,11 @@ function StageBar(p: { stage: Stage }) {
   );
 }
 
-/** Every part of the bars once; those that are seen at all. */
+/** Every part of the bars once. */
 function Legend(p: { stages: Stage[] }) {
-  const seen = new Map<string, { label: string; colour: string; idle: boolean }>();
+  const seen = new Map<string, ReturnType<typeof useParts>[number]>();
   for (const s of p.stages) {
-    for (const x of useParts(s.split)) if (x.part > 0.02) seen.set(`${x.idle}${x.id}`, x);
+    for (const x of useParts(s.split)) seen.set(`${x.idle}${x.id}`, x);
   }
   return (
     <ul class="legend">
@@ -142,7 +142,7 @@ function Legend(p: { stages: Stage[] }) {
         .sort((x, y) => Number(x.idle) - Number(y.idle))
         .map((x) => (
           <li key={x.label}>
-            <Swatch colour={x.colour} hatch={x.idle} />
+            <Swatch colour={x.colour} hatch={x.hatch} />
             {x.idle ? say("no-kernel", { why: x.label }) : x.label}
           </li>
         ))}

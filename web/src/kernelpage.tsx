@@ -1,5 +1,5 @@
 import { Fragment } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { count, dims, sentence, stop } from "./format";
 import { HistogramPlot } from "./histogram";
 import { list } from "./list";
@@ -7,7 +7,7 @@ import { untimed, useModel } from "./model";
 import { Breakable, CategoryName, EvidenceList, Facts, Meter } from "./parts";
 import type { Counted, Fact, Kernel, MemoryChart, Metric, RuleWords, Stall } from "./result";
 import { RooflinePlot } from "./roofline";
-import { kernelHref } from "./route";
+import { kernelHref, useKept } from "./route";
 import { draw, say } from "./words";
 
 export function KernelPage(p: { id: string }) {
@@ -410,7 +410,7 @@ function NotCounted(p: { kernel: Kernel }) {
 
 function CountedPart(p: { counted: Counted; reason?: string }) {
   const c = p.counted;
-  const [query, setQuery] = useState("");
+  const [query, setQuery] = useKept("counters");
   const metrics = list(c.metrics);
   const sections = useMemo(() => bySection(metrics, query), [metrics, query]);
   return (

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { announce } from "./announce";
 import { columnsOf, linesOf, type Line } from "./columns";
 import { list } from "./list";
@@ -39,13 +39,19 @@ function columnsFor(model: Model): Column<Line>[] {
   });
 }
 
+/** Goes to the search of the table. */
+export function searchKernels(): void {
+  const search = document.getElementById("kernel-search");
+  search?.focus({ preventScroll: true });
+  search?.closest(".toolbar")?.scrollIntoView({ block: "start" }); // what is found stands below it
+}
+
 export function Kernels() {
   const model = useModel();
   const [query, setQuery] = useKept("q");
   const [category, setCategory] = useKept("category");
   const [limiter, setLimiter] = useKept("limiter");
   const [stage, setStage] = useKept("stage");
-  const search = useRef<HTMLInputElement>(null);
 
   const columns = useMemo(() => columnsFor(model), [model]);
   const times = model.kernels.some((k) => !untimed(k));
@@ -66,18 +72,6 @@ export function Kernels() {
   }, [model, query, category, limiter, stage]);
 
   useEffect(() => {
-    const onKey = (e: KeyboardEvent) => {
-      if (e.key !== "/" || e.ctrlKey || e.metaKey || (e.target as HTMLElement).matches?.("input, select, textarea")) return;
-      if (!search.current || search.current.offsetParent === null) return;
-      e.preventDefault();
-      search.current.focus({ preventScroll: true });
-      search.current.closest(".toolbar")?.scrollIntoView({ block: "start" }); // what is found stands below it
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
-
-  useEffect(() => {
     if (query || category || limiter || stage) announce(say("kernels-found", { n: rows.length, of: model.kernels.length }));
   }, [rows]);
 
@@ -96,7 +90,7 @@ export function Kernels() {
       <div class="toolbar" role="search" aria-label={say("kernels")}>
         <label class="field grow">
           <span>{say("search")}</span>
-          <input ref={search} id="kernel-search" type="search" value={query} placeholder={say("kernels-search")} autocomplete="off" spellcheck={false} onInput={(e) => setQuery(e.currentTarget.value)} />
+          <input id="kernel-search" type="search" value={query} placeholder={say("kernels-search")} autocomplete="off" spellcheck={false} onInput={(e) => setQuery(e.currentTarget.value)} />
         </label>
         <label class="field">
           <span>{say("category")}</span>

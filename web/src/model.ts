@@ -69,6 +69,13 @@ export class Model {
     return this.byName.get(name) ?? [];
   }
 
+  /** Kernels of that name with a grid and block; all of the name where that is not known. */
+  shaped(name: string, shape: number[] | undefined): Kernel[] {
+    const all = this.allNamed(name);
+    const same = shape && all.filter((k) => [...k.grid, ...k.block].every((n, i) => n === shape[i]));
+    return same && same.length > 0 ? same : all;
+  }
+
   /** What the name of a kernel in the timeline stands for. */
   tell(name: string): Told {
     let told = this.told.get(name);

@@ -1,7 +1,8 @@
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { list } from "./list";
 import { useModel } from "./model";
 import type { ModuleBox } from "./result";
+import { useKept } from "./route";
 import { useTheme } from "./theme";
 import { hideTip, showTip } from "./tip";
 import { say } from "./words";
@@ -13,7 +14,8 @@ export function Modules() {
   const { result, palette } = useModel();
   const { dark } = useTheme();
   const all = list(result.modules);
-  const [chosen, setChosen] = useState<ModuleBox | null>(null);
+  const [path, choose] = useKept("module");
+  const chosen = all.find((b) => b.path === path) ?? null;
   const shown = useMemo(() => all.filter((b) => !chosen || inside(b, chosen) || inside(chosen, b)), [all, chosen]);
   if (all.length === 0) return null;
   const depth = shown.reduce((m, b) => Math.max(m, b.depth), 0) + 1;
@@ -31,7 +33,7 @@ export function Modules() {
               class={b === chosen ? "box chosen" : "box"}
               aria-label={lines(b).join(", ")}
               style={{ left: `${from * 100}%`, width: `${width * 100}%`, top: `${b.depth * boxHeight}px`, backgroundColor: palette.range(b.name, dark), color: "var(--ink)" }}
-              onClick={() => setChosen(b === chosen ? null : b)}
+              onClick={() => choose(b === chosen ? "" : b.path)}
               onPointerMove={(e) => showTip(e.clientX, e.clientY, lines(b))}
             >
               {width > 0.02 && b.name}

@@ -1,42 +1,50 @@
 import type { Result } from "./result";
 import { list } from "./list";
 
-// Paul Tol's schemes, which stay apart for colour-blind readers. Colour is
-// never alone: every use has a label or a table beside it.
+// Any two kinds, and any two causes of gaps, are at least 10 apart by CIEDE2000, also
+// for readers who see red, green or blue less or not at all; colors_test.go of
+// internal/report/html holds that. Colour is never alone: every use has a label or a
+// table beside it, and gaps are hatched.
 const known: Record<string, string> = {
-  gemm: "#4477aa",
-  attention: "#aa3377",
-  normalisation: "#44aa99",
-  normalization: "#44aa99",
-  norm: "#44aa99",
-  elementwise: "#ccbb44",
-  reduction: "#228833",
-  copy: "#66ccee",
-  copy_cast: "#66ccee",
-  cast: "#66ccee",
-  memory: "#66ccee",
-  memset: "#99ddff",
-  embedding: "#ddaa77",
-  sampling: "#ee6677",
-  communication: "#882255",
-  convolution: "#5566bb",
-  conv: "#5566bb",
-  random: "#bb7744",
-  softmax: "#cc99bb",
-  activation: "#774411",
-  other: "#999999",
+  gemm: "#4775a4",
+  attention: "#ae387e",
+  convolution: "#302284",
+  normalisation: "#1cb78d",
+  softmax: "#c393c0",
+  elementwise: "#e9c92e",
+  reduction: "#489764",
+  scan_sort: "#4a545f",
+  copy_cast: "#25d6fc",
+  layout: "#aad5dd",
+  embedding: "#ba8623",
+  position: "#924fff",
+  sampling: "#f56676",
+  moe: "#b6d186",
+  quantisation: "#866767",
+  pooling: "#757634",
+  fft: "#699af8",
+  solver: "#3442c4",
+  random: "#ffa6b2",
+  optimiser: "#77440c",
+  communication: "#65113b",
+  fused: "#075d3a",
+  other: "#8e9297",
 };
+/** For categories that a user added. */
 const spare = ["#7788aa", "#bb7744", "#669933", "#995599", "#33aabb", "#aa6655", "#777733", "#5588cc"];
 
-const idle: Record<string, string> = {
-  launch: "#ee7733",
-  python: "#8f7ac0",
-  sync: "#8899aa",
-  copy: "#77aabb",
-  alloc: "#aa8877",
-  call: "#6b8f71",
-  host: "#c9b8e0",
-  none: "#c4c8cf",
+/** Causes of gaps: a colour and a hatching of its own for each, as style.css has it. */
+const idle: Record<string, [colour: string, hatch: string]> = {
+  launch: ["#ec6200", "rising"],
+  python: ["#616fea", "falling"],
+  sync: ["#4c6a8b", "upright"],
+  copy: ["#00a5c2", "flat"],
+  alloc: ["#70150b", "rising coarse"],
+  call: ["#756f43", "falling coarse"],
+  host: ["#ebc7ff", "flat coarse"],
+  none: ["#b8bcc4", "upright coarse"],
+  graph: ["#d8c534", "crossed"],
+  others: ["#3a3f47", "crossed coarse"],
 };
 
 export class Palette {
@@ -65,7 +73,11 @@ export class Palette {
   }
 
   idle(id: string): string {
-    return idle[id] ?? "#b0b6be";
+    return (idle[id] ?? idle["none"]!)[0];
+  }
+
+  hatch(id: string): string {
+    return (idle[id] ?? idle["none"]!)[1];
   }
 
   /** A quiet colour for a range, the same for the same name. */

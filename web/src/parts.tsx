@@ -29,8 +29,8 @@ export function Absent(p: { what: string; why?: string }) {
 }
 
 /** A coloured square; the name stands beside it. */
-export function Swatch(p: { colour: string; hatch?: boolean }) {
-  return <span class={p.hatch ? "swatch hatch" : "swatch"} style={{ backgroundColor: p.colour }} aria-hidden="true" />;
+export function Swatch(p: { colour: string; hatch?: string | undefined }) {
+  return <span class={p.hatch ? `swatch hatch ${p.hatch}` : "swatch"} style={{ backgroundColor: p.colour }} aria-hidden="true" />;
 }
 
 /** A share with a bar; the bar is full at most, which is 1 unless given. */

@@ -8,8 +8,8 @@ import { useModel } from "./model";
 import { Modules } from "./modules";
 import { Breakable, Facts, KernelLink, Section } from "./parts";
 import { inkOn } from "./palette";
-import { layOut, regionName, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
-import { openKernel } from "./route";
+import { layOut, regionAt, regionKey, regionName, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
+import { openKernel, useKept } from "./route";
 import { SplitBar } from "./stages";
 import { useTheme } from "./theme";
 import { hideTip, showTip } from "./tip";
@@ -19,9 +19,12 @@ export function Regions() {
   const { result, timed } = useModel();
   const roots = useMemo(() => regionTree(result), [result]);
   const merged = useMemo(() => withoutShares(roots), [roots]);
-  const [by, setBy] = useState<Measure>("kernel");
-  const [focus, setFocus] = useState<Node | null>(null);
-  const [selected, setSelected] = useState<Node | null>(null);
+  const [flame, setFlame] = useKept("flame");
+  const by: Measure = flame === "wall" && timed ? "wall" : "kernel";
+  const [focused, setFocused] = useKept("flame-zoom");
+  const [chosen, setChosen] = useKept("region");
+  const focus = useMemo(() => regionAt(merged, focused), [merged, focused]);
+  const selected = useMemo(() => regionAt(roots, chosen), [roots, chosen]);
   const tops = useMemo(() => (focus ? [focus] : merged), [focus, merged]);
   if (roots.length === 0 && !timed) return null; // the first screen says why
   if (roots.length === 0) {
@@ -32,7 +35,7 @@ export function Regions() {
     );
   }
   const select = (n: Node | null) => {
-    setSelected(n);
+    setChosen(n ? regionKey(n) : "");
     if (n) announce(say("region-chosen", { path: n.region.path }));
   };
   return (
@@ -42,18 +45,18 @@ export function Regions() {
           <legend class="unseen">{say("flame-width")}</legend>
           {(["kernel", "wall"] as const).map((m) => (
             <label key={m}>
-              <input type="radio" name="flame-by" checked={by === m} onChange={() => setBy(m)} />
+              <input type="radio" name="flame-by" checked={by === m} onChange={() => setFlame(m === "wall" ? m : "")} />
               {say(m === "kernel" ? "gpu-time" : "wall-time")}
             </label>
           ))}
         </fieldset>}
         {focus && (
-          <button type="button" onClick={() => setFocus(null)}>
+          <button type="button" onClick={() => setFocused("")}>
             {say("regions-all")}
           </button>
         )}
       </div>
-      <FlameGraph tops={tops} by={by} selected={selected} select={select} zoom={setFocus} />
+      <FlameGraph tops={tops} by={by} selected={selected} select={select} zoom={(n) => setFocused(regionKey(n))} />
       <Modules />
       <div class="split-view">
         <Tree roots={roots} by={by} selected={selected} select={select} />
@@ -197,6 +200,12 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
     body.current?.querySelector<HTMLElement>(`tr[data-region="${focusNext.current}"]`)?.focus();
     focusNext.current = -1;
   });
+
+  useEffect(() => {
+    const around: number[] = [];
+    for (let n = p.selected?.parent; n; n = n.parent) around.push(n.index);
+    if (around.some((i) => !open.has(i))) setOpen(new Set([...open, ...around]));
+  }, [p.selected]);
 
   function toggle(n: Node, on: boolean) {
     const next = new Set(open);

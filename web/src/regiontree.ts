@@ -27,6 +27,21 @@ export function regionTree(result: Result): Node[] {
   return roots;
 }
 
+/** The name of a region in links: its path, with the process and the GPU where it is a share of one. */
+export function regionKey({ region: r }: Node): string {
+  return [r.path, r.process ?? "", r.device ?? ""].join("|").replace(/\|+$/, "");
+}
+
+/** The region that a link names. */
+export function regionAt(roots: Node[], key: string): Node | null {
+  if (!key) return null;
+  for (const n of roots) {
+    const found = regionKey(n) === key ? n : regionAt(n.children, key);
+    if (found) return found;
+  }
+  return null;
+}
+
 /** The trees without those that repeat a part of another for one process or GPU. */
 export function withoutShares(roots: Node[]): Node[] {
   const whole = roots.filter((n) => n.region.process == null && n.region.device == null);

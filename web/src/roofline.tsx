@@ -7,7 +7,7 @@ import { list } from "./list";
 import { useModel, type Model } from "./model";
 import { KernelLink, Section, Swatch } from "./parts";
 import type { Peak, Point } from "./result";
-import { openKernel } from "./route";
+import { openKernel, useKept } from "./route";
 import { DataTable } from "./table";
 import { hideTip, showTip } from "./tip";
 import { say } from "./words";
@@ -21,8 +21,10 @@ export function Roofline() {
   const all = list(points);
   const present = levels.filter((l) => all.some((p) => p.memory === l));
   const types = [...new Set(all.map((p) => p.dtype))];
-  const [level, setLevel] = useState(present[0] ?? "dram");
-  const [type, setType] = useState("");
+  const [linked, setLevel] = useKept("roof");
+  const level = present.includes(linked) ? linked : (present[0] ?? "dram");
+  const [wanted, setType] = useKept("roof-type");
+  const type = types.includes(wanted) ? wanted : "";
   const shown = useMemo(() => all.filter((p) => p.memory === level && (!type || p.dtype === type)), [all, level, type]);
   if (all.length === 0) {
     return (

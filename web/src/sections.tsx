@@ -6,19 +6,21 @@ import { useModel } from "./model";
 import { Breakable, EvidenceList, Facts, KernelLink, Section } from "./parts";
 import { usePrinting } from "./printing";
 import type { Fact, Kernel, Note, Peak } from "./result";
+import { useKept } from "./route";
 import { say } from "./words";
 
 export function Findings() {
   const { result, timed } = useModel();
   const findings = list(result.findings);
-  const [plainly, setPlainly] = useState(false);
+  const [words, setWords] = useKept("words");
+  const plainly = words === "plain";
   const nothing = timed && (result.source.status ?? "done") === "done" ? say("findings-none") : say("findings-untold");
   return (
     <Section id="findings" title={say("findings")}>
       {findings.length === 0 && <p class="quiet">{nothing}</p>}
       {findings.some((f) => f.plain && f.plain !== f.text) && (
         <label class="plainly">
-          <input type="checkbox" id="plainly" checked={plainly} onChange={(e) => setPlainly(e.currentTarget.checked)} /> {say("findings-plainly")}
+          <input type="checkbox" id="plainly" checked={plainly} onChange={(e) => setWords(e.currentTarget.checked ? "plain" : "")} /> {say("findings-plainly")}
         </label>
       )}
       <ol class="findings">

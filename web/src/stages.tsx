@@ -15,6 +15,7 @@ interface Part {
   part: number; // of the wall time
   colour: string;
   idle: boolean;
+  hatch?: string; // of idle time
   share: string;
 }
 
@@ -23,7 +24,7 @@ export function useParts(split: Split): Part[] {
   const numbers = (p: TimePart) => ({ ns: p.ns, time: p.ns_text, part: p.share ?? 0, share: p.share_text ?? "" });
   return [
     ...list(split.busy).map((p) => ({ ...numbers(p), id: p.id, label: p.label || palette.label(p.id), colour: palette.category(p.id), idle: false })),
-    ...list(split.idle).map((p) => ({ ...numbers(p), id: p.id, label: p.label || p.id, colour: palette.idle(p.id), idle: true })),
+    ...list(split.idle).map((p) => ({ ...numbers(p), id: p.id, label: p.label || p.id, colour: palette.idle(p.id), idle: true, hatch: palette.hatch(p.id) })),
   ].filter((p) => p.ns > 0);
 }
 
@@ -41,7 +42,7 @@ export function SplitBar(p: { split: Split; compact?: boolean; bare?: boolean })
         {parts.map((x, i) => (
           <span
             key={i}
-            class={x.idle ? "part hatch" : "part"}
+            class={x.hatch ? `part hatch ${x.hatch}` : "part"}
             style={{ flexGrow: x.part, backgroundColor: x.colour, color: inkOn(x.colour) }}
             title={`${named(x)}, ${x.time}, ${x.share}`}
           >
@@ -53,7 +54,7 @@ export function SplitBar(p: { split: Split; compact?: boolean; bare?: boolean })
         <ul class="legend">
           {parts.map((x, i) => (
             <li key={i}>
-              <Swatch colour={x.colour} hatch={x.idle} />
+              <Swatch colour={x.colour} hatch={x.hatch} />
               {named(x)} <span class="quiet">{x.time}</span> <b>{x.share}</b>
             </li>
           ))}

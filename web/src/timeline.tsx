@@ -3,16 +3,19 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { announce } from "./announce";
 import { instant, percent, time } from "./format";
 import { ReportTable } from "./columns";
-import { fullName, tell } from "./lanes";
+import { tell } from "./lanes";
 import { list } from "./list";
 import { Minimap } from "./minimap";
-import { useModel, type Model } from "./model";
-import { Absent, KernelLink, Section } from "./parts";
+import { useModel } from "./model";
+import { Absent, Section } from "./parts";
 import { usePrinting } from "./printing";
-import type { Box, Scope } from "./result";
 import { keepState, stateOf, useKept, useLinked } from "./route";
 import { isDark, useTheme } from "./theme";
-import { TimelineView, type Hit, type Rank } from "./timelineview";
+import { Finder, foundText } from "./timelinefinder";
+import { around, eventOf, eventText, ranksOf, spanOf, spanText, stageBoxes } from "./timelinelinks";
+import type { Hit } from "./timelinerows";
+import { describe, Selected } from "./timelineselected";
+import { TimelineView } from "./timelineview";
 import { hideTip, showTip } from "./tip";
 import { loadEvents } from "./events";
 import { say } from "./words";
@@ -34,7 +37,10 @@ export function Timeline() {
   const { dark } = useTheme();
   const printing = usePrinting();
   const ranks = useMemo(() => ranksOf(model), []);
-  const [allRanks, setAllRanks] = useState(false);
+  const [rankChoice, setRankChoice] = useKept("ranks");
+  const allRanks = rankChoice === "all";
+  const [full, setFull] = useState(false);
+  const mark = useRef<HTMLSpanElement>(null);
 
   useLayoutEffect(() => {
     if (!canvas.current) return;
@@ -57,16 +63,19 @@ export function Timeline() {
     const linked = spanOf(stateOf("t"));
     if (linked) v.show(...linked);
     else if (scope) v.show(...around(scope));
+    if (allRanks) v.showRanks(true);
     setShown({ from: v.from, to: v.to });
-    follow(stateOf("event"));
+    measure(spanOf(stateOf("measure")));
     const observer = new ResizeObserver(() => v.resize());
     observer.observe(canvas.current);
     v.resize();
     void loadEvents().then((events) => {
-      if (!events) return;
-      v.refine(events);
-      setCarried(events.lanes.reduce((n, l) => n + l.boxes.length, 0));
+      if (events) {
+        v.refine(events);
+        setCarried(events.lanes.reduce((n, l) => n + l.boxes.length, 0));
+      }
       follow(stateOf("event")); // it counts every event, of which the boxes were sums
+      if (!events) return;
       document.documentElement.dataset["events"] = "true";
       performance.mark("events");
     });
@@ -76,10 +85,23 @@ export function Timeline() {
   useEffect(() => view.current?.draw(), [dark]);
 
   useEffect(() => {
-    if (ranks.length <= 2) return;
-    view.current?.showRanks(allRanks);
-    view.current?.resize();
+    const v = view.current;
+    if (!v || ranks.length <= 2) return;
+    v.showRanks(allRanks);
+    v.resize();
+    if (selected && !v.selected) select(null);
+    else setSelected(v.selected);
   }, [allRanks]);
+
+  useEffect(() => {
+    const changed = () => {
+      setFull(document.fullscreenElement?.id === "timeline");
+      hideTip();
+      view.current?.resize();
+    };
+    document.addEventListener("fullscreenchange", changed);
+    return () => document.removeEventListener("fullscreenchange", changed);
+  }, []);
 
   useLayoutEffect(() => {
     if (!view.current) return;
@@ -114,7 +136,7 @@ export function Timeline() {
     const v = view.current;
     if (!v) return;
     setShown({ from: v.from, to: v.to });
-    keepState("t", `${Math.round(v.from)}-${Math.round(v.to)}`);
+    keepState("t", spanText(v.from, v.to));
   }
 
   useLinked("t", (value) => {
@@ -127,53 +149,76 @@ export function Timeline() {
     if (!v) return;
     change(v);
     changed();
-    announce(say("timeline-shows", { from: time(v.from), to: time(v.to) }));
+    const fine = (v.to - v.from) / 100;
+    announce(say("timeline-shows", { from: instant(v.from, fine, v.to), to: instant(v.to, fine, v.to) }));
   }
 
-  function describe(hit: Hit): string[] {
+  /** Measures a stretch of the timeline, or none. */
+  function measure(span: [number, number] | undefined) {
     const v = view.current;
-    const b = v?.boxAt(hit);
-    const lane = v?.lane(hit.lane);
-    if (!v || !b || !lane) return [];
-    const told = tell(model, lane, b, v.name(b));
-    const lines = [told.short, say("event-at", { lane: lane.label, at: when(v, b) })];
-    if (b.c && b.c > 1) lines.push(say("events-in", { n: b.c, time: time(b.l), busy: time(b.b ?? b.l), share: percent((b.b ?? b.l) / Math.max(1, b.l)) }));
-    else lines.push(say("event-lasts", { time: time(b.l) }));
-    const full = fullName(told);
-    return full ? [...lines, full] : lines;
+    if (!v || (!span && !v.measured)) return;
+    v.measured = span ? { from: span[0], to: span[1] } : null;
+    v.draw();
+    keepState("measure", span ? spanText(...span) : "");
   }
+  useLinked("measure", (value) => measure(spanOf(value)));
 
   /** Selects the event that a link names. */
   function follow(value: string) {
     const v = view.current;
-    const hit = eventOf(value);
-    if (!v || !hit || !v.boxAt(hit)) return;
+    const named = eventOf(value);
+    if (!v || !named) return;
+    if (v.folded(named.key) && v.laneOf(named.key) < 0) {
+      v.showRanks(true);
+      setRankChoice("all");
+    }
+    const hit = { lane: v.laneOf(named.key), box: named.box, of: named.of };
+    if (!v.boxAt(hit)) return;
     v.select(hit);
     setSelected(hit);
   }
   useLinked("event", follow);
 
   function select(hit: Hit | null) {
-    view.current?.select(hit);
+    const v = view.current;
+    v?.select(hit);
     setSelected(hit && { ...hit });
-    keepState("event", hit && (hit.of ?? 1) === 1 ? `${hit.lane}.${hit.box}` : "");
-    if (hit) announce(describe(hit).join(", "));
+    keepState("event", v && hit ? eventText(v.keyOf(hit.lane), hit) : "");
+    if (!v || !hit) return;
+    bringLane(v, hit.lane);
+    announce(describe(model, v, hit).join(", "));
   }
 
-  /** Goes to the next event of a name that holds the words. */
+  /** Scrolls to where a lane is seen, if it is not. */
+  function bringLane(v: TimelineView, lane: number) {
+    const at = v.extent(lane);
+    if (!mark.current || !at) return;
+    mark.current.style.top = `${at.y}px`;
+    mark.current.style.height = `${at.height}px`;
+    mark.current.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = useMemo(() => {
+    const v = view.current;
+    if (!v || words.length === 0) return null;
+    return v.search((kernel, name) => {
+      const text = `${name} ${kernel ? model.tell(name).full.join(" ") : ""}`.toLowerCase();
+      return words.every((w) => text.includes(w));
+    });
+  }, [query, carried, allRanks, view.current]);
+  const found = useMemo(() => matches?.count(selected) ?? null, [matches, selected]);
+
+  /** Goes to the next event of a name that holds the words, or the one before. */
   function search(by: 1 | -1) {
     const v = view.current;
-    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-    if (!v || words.length === 0) return;
-    const hit = v.find((lane, name) => {
-      const told = lane.kind === "kernel" ? model.tell(name) : undefined;
-      const text = `${name} ${told?.full.join(" ") ?? ""}`.toLowerCase();
-      return words.every((w) => text.includes(w));
-    }, by);
-    if (!hit) return announce(say(by > 0 ? "no-later-event" : "no-earlier-event"));
+    if (!v || !matches) return;
+    const hit = matches.next(v.searchFrom(matches, by), by);
+    if (!hit) return announce(say("find-none"));
     v.reveal(hit);
     select(hit);
     changed();
+    announce(`${foundText(matches.count(hit))}, ${describe(model, v, hit).join(", ")}`);
   }
 
   function onPointerDown(e: TargetedPointerEvent<HTMLCanvasElement>) {
@@ -181,10 +226,7 @@ export function Timeline() {
     if (!v || e.button !== 0) return;
     touches.current.set(e.pointerId, e.offsetX);
     drag.current = { x: e.offsetX, from: v.from, to: v.to, moved: false, measures: e.shiftKey };
-    if (!e.shiftKey && v.measured) {
-      v.measured = null;
-      v.draw();
-    }
+    if (!e.shiftKey) measure(undefined);
     e.currentTarget.setPointerCapture(e.pointerId);
   }
 
@@ -207,8 +249,7 @@ export function Timeline() {
       if (Math.abs(dx) > 3) d.moved = true;
       if (d.moved && d.measures) {
         const [a, b] = [v.timeAt(d.x), v.timeAt(e.offsetX)];
-        v.measured = { from: Math.min(a, b), to: Math.max(a, b) };
-        v.draw();
+        measure([Math.min(a, b), Math.max(a, b)]);
         hideTip();
         return;
       }
@@ -222,7 +263,7 @@ export function Timeline() {
     }
     const hit = v.hit(e.offsetX, e.offsetY);
     const counter = hit ? undefined : v.counterAt(e.offsetX, e.offsetY);
-    if (hit) showTip(e.clientX, e.clientY, describe(hit));
+    if (hit) showTip(e.clientX, e.clientY, describe(model, v, hit));
     else if (counter) showTip(e.clientX, e.clientY, [counter.lane.label, counter.value < 0 ? say("absent") : percent(counter.value / 1000), say("counter-at", { device: String(counter.lane.device), at: instant(counter.at, (v.to - v.from) / 1000, v.to) })]);
     else hideTip();
   }
@@ -262,7 +303,7 @@ export function Timeline() {
       "0": () => act((t) => t.show(0, t.span)),
       Home: () => act((t) => t.show(0, t.span)),
       Escape: () => {
-        v.measured = null;
+        measure(undefined);
         select(null);
       },
       f: () => {
@@ -328,33 +369,15 @@ export function Timeline() {
             type="button"
             id="all-ranks"
             aria-pressed={allRanks}
-            onClick={() => {
-              select(null);
-              setAllRanks(!allRanks);
-            }}
+            onClick={() => setRankChoice(allRanks ? "" : "all")}
           >
             {allRanks ? say("ranks-few") : say("ranks-all", { n: ranks.length })}
           </button>
         )}
         <button type="button" id="full-screen" onClick={() => (document.fullscreenElement ? document.exitFullscreen() : document.getElementById("timeline")?.requestFullscreen())}>
-          {say("full-screen")}
+          {say(full ? "full-screen-leave" : "full-screen")}
         </button>
-        <form
-          class="finder"
-          role="search"
-          onSubmit={(e) => {
-            e.preventDefault();
-            search(1);
-          }}
-        >
-          <input id="timeline-search" type="search" aria-label={say("find-event")} placeholder={say("find-event")} value={query} autocomplete="off" spellcheck={false} onInput={(e) => setQuery(e.currentTarget.value)} />
-          <button type="button" id="find-before" onClick={() => search(-1)}>
-            {say("find-previous")}
-          </button>
-          <button type="submit" id="find-next">
-            {say("find-next")}
-          </button>
-        </form>
+        <Finder query={query} setQuery={setQuery} found={found} go={search} />
         <output id="timeline-range" class="quiet" data-from={Math.round(shown.from)} data-to={Math.round(shown.to)}>
           {say("timeline-range", { from: instant(shown.from, fine, shown.to), to: instant(shown.to, fine, shown.to), time: time(shown.to - shown.from) })}
         </output>
@@ -379,6 +402,7 @@ export function Timeline() {
           onDblClick={onDoubleClick}
           onKeyDown={onKey}
         />
+        <span ref={mark} class="lane-mark" aria-hidden="true" />
       </div>
       <Selected hit={selected} view={view.current} shown={shown} />
       <p id="timeline-help" class="quiet hint">
@@ -390,74 +414,5 @@ export function Timeline() {
         <ReportTable name="lanes" id="lane-table" caption={say("lanes")} minWidth={44} drawn={{ label: { width: 11, wrap: true }, group: { width: 9, wrap: true }, kind: { width: 4.8 }, events: { width: 5.5 }, busy_ns: { width: 6.5 }, share: { width: 6 }, top: { wrap: true } }} />
       </details>
     </Section>
-  );
-}
-
-/** The lanes of ranks with their names. */
-function ranksOf(model: Model): Rank[] {
-  const { overview, parts } = model.result;
-  return list(overview.ranks).map(({ lane, part, folded }) => {
-    const of = list(parts)[part]?.of;
-    const name = of?.rank === undefined || of.rank === null ? say("process", { id: String(of?.process ?? "?") }) : say("rank", { rank: String(of.rank) });
-    return { lane: { ...lane, label: say("rank-on", { rank: name, host: of?.host }), group: "ranks" }, folded: folded ?? false };
-  });
-}
-
-/** The part of the timeline that a link names, "FROM-TO" in nanoseconds from its start. */
-function spanOf(text: string): [number, number] | undefined {
-  const m = text.match(/^(-?\d+)-(\d+)$/);
-  return m && Number(m[1]) < Number(m[2]) ? [Number(m[1]), Number(m[2])] : undefined;
-}
-
-/** The event that a link names, "LANE.PLACE" in the order of the file. */
-function eventOf(text: string): Hit | undefined {
-  const m = text.match(/^(\d+)\.(\d+)$/);
-  return m ? { lane: Number(m[1]), box: Number(m[2]) } : undefined;
-}
-
-/** The scope with a margin. */
-function around(scope: Scope): [number, number] {
-  const margin = (scope.end_ns - scope.start_ns) * 0.02;
-  return [scope.start_ns - margin, scope.end_ns + margin];
-}
-
-/** The first range of each stage, to go to. */
-function stageBoxes(model: Model): { name: string; box: Box }[] {
-  const { stages, overview } = model.result;
-  const names = list(overview.names);
-  const boxes = list(overview.lanes)
-    .filter((l) => l.kind === "nvtx")
-    .flatMap((l) => list(l.boxes));
-  return list(stages).flatMap((stage) => {
-    const wanted = stage.region?.split("/").pop() || stage.name;
-    const box = boxes.find((b) => names[b.n] === wanted && !(b.c && b.c > 1));
-    return box ? [{ name: stage.name, box }] : [];
-  });
-}
-
-/** When a box begins, as the axis says it: in a unit that tells it from what lies beside it. */
-function when(v: TimelineView, b: Box): string {
-  return instant(b.s, (v.to - v.from) / 1000, v.to);
-}
-
-/** What is selected; shown is what the view shows, so that this follows it. */
-function Selected(p: { hit: Hit | null; view: TimelineView | null; shown: { from: number; to: number } }) {
-  const model = useModel();
-  const box = p.hit && p.view?.boxAt(p.hit);
-  const lane = p.hit && p.view?.lane(p.hit.lane);
-  if (!box || !lane || !p.view) return <p class="selected quiet">{say("nothing-selected")}</p>;
-  const name = p.view.name(box);
-  const kernels = lane.kind === "kernel" ? model.allNamed(name) : [];
-  const told = tell(model, lane, box, name);
-  const full = fullName(told);
-  const several = box.c && box.c > 1;
-  return (
-    <p class="selected" id="timeline-selected">
-      {kernels.length === 1 ? <KernelLink kernel={kernels[0]!} name={told.short} /> : <bdi class="strong">{told.short}</bdi>} <span class="quiet">{say("on-lane", { lane: lane.label })}</span> {when(p.view, box)} + {time(box.l)}
-      {several ? say("selected-events", { n: box.c, busy: time(box.b ?? box.l) }) : ""}
-      {p.view.sees(box) ? "" : <span class="quiet">{say("selected-not-in-view")}</span>}
-      {kernels.length > 1 && kernels.map((k) => <KernelLink key={k.id} kernel={k} />)}
-      {full && <span class="full mono">{full}</span>}
-    </p>
   );
 }

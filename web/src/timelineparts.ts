@@ -1,6 +1,7 @@
 import { fit, widthOf } from "./canvastext";
 import { instant, time } from "./format";
 import type { CounterLane } from "./result";
+import { say } from "./words";
 
 /** What a frame shows, and where: from and to in nanoseconds, the rest in pixels. */
 export interface Frame {
@@ -17,14 +18,15 @@ export interface Frame {
 }
 
 export const axisHeight = 22;
-export const counterHeight = 24;
 const counterColour = "#4477aa";
 
 /** A row of a sampled counter. */
 export interface CounterRow {
   lane: CounterLane;
   values: number[];
+  title?: string; // above it
   y: number;
+  height: number;
 }
 
 export function xOf(f: Pick<Frame, "from" | "to" | "width" | "gutter">, t: number): number {
@@ -53,12 +55,12 @@ export function drawAxis(f: Frame): void {
   g.stroke();
 }
 
-/** A sampled counter as an area: as high as its lane where the unit does all that it can. */
+/** A sampled counter as an area on a scale of 0 to 100 %: as high as its lane where the unit does all that it can. */
 export function drawCounter(f: Frame, row: CounterRow): void {
   const { g } = f;
-  const { lane, values, y } = row;
+  const { lane, values, y, height } = row;
   g.fillStyle = f.ground;
-  g.fillRect(f.gutter, y, f.width - f.gutter, counterHeight);
+  g.fillRect(f.gutter, y, f.width - f.gutter, height);
   const first = Math.max(0, Math.floor((f.from - lane.start_ns) / lane.bin_ns));
   const last = Math.min(values.length - 1, Math.floor((f.to - lane.start_ns) / lane.bin_ns));
   g.beginPath();
@@ -66,13 +68,32 @@ export function drawCounter(f: Frame, row: CounterRow): void {
     if (values[i]! <= 0) continue;
     const x = Math.max(f.gutter, xOf(f, lane.start_ns + i * lane.bin_ns));
     const end = Math.min(f.width, xOf(f, lane.start_ns + (i + 1) * lane.bin_ns));
-    const high = Math.min(1, values[i]! / 1000) * counterHeight;
-    if (end > x) g.rect(x, y + counterHeight - high, end - x + 0.3, high);
+    const high = Math.min(1, values[i]! / 1000) * height;
+    if (end > x) g.rect(x, y + height - high, end - x + 0.3, high);
   }
   g.fillStyle = counterColour;
   g.fill();
+  drawScale(f, row);
+}
+
+/** The name of a counter and the ends of its scale, with a line at each and in the middle. */
+function drawScale(f: Frame, row: CounterRow): void {
+  const { g } = f;
+  const { y, height } = row;
+  g.strokeStyle = f.line;
+  g.lineWidth = 1;
+  g.beginPath();
+  for (const at of [0, 0.5, 1]) {
+    const line = Math.round(y + at * height) + 0.5;
+    g.moveTo(at === 0.5 ? f.gutter : f.gutter - 4, line);
+    g.lineTo(f.width, line);
+  }
+  g.stroke();
   g.fillStyle = f.quiet;
-  g.fillText(fit(g, lane.label, f.gutter - 16), 10, y + counterHeight / 2 + 0.5);
+  const ends = [say("scale-full"), say("scale-none")];
+  const width = Math.max(...ends.map((t) => widthOf(g, t)));
+  ends.forEach((text, i) => g.fillText(text, f.gutter - 6 - widthOf(g, text), y + (i === 0 ? 5 : height - 4)));
+  g.fillText(fit(g, row.lane.label, f.gutter - width - 22), 10, y + height / 2 + 0.5);
 }
 
 /** A measured stretch, with its length. */

@@ -1,24 +1,13 @@
 import { fit } from "./canvastext";
 import { levelsOf, type Events } from "./events";
-import type { Levels, Run } from "./levels";
+import type { Run } from "./levels";
 import { list } from "./list";
 import type { Box, CounterLane, Lane, Overview } from "./result";
 import { inkOn } from "./palette";
-import { axisHeight, counterHeight, drawAxis, drawCounter, drawMeasured, xOf, type CounterRow, type Frame } from "./timelineparts";
+import { drawAxis, drawCounter, drawMeasured, xOf, type CounterRow, type Frame } from "./timelineparts";
+import { groupHeight, layerAt, layOut, type Drawn, type Group, type Hit, type Rank, type Row } from "./timelinerows";
+import { Search } from "./timelinesearch";
 import { say } from "./words";
-
-export interface Hit {
-  lane: number;
-  box: number;
-  /** How many boxes from that one on are drawn as one, because they are too narrow; 1 unless said. */
-  of?: number;
-}
-
-/** The lane of a rank; folded ones are shown when asked for. */
-export interface Rank {
-  lane: Lane;
-  folded: boolean;
-}
 
 /** How boxes look. */
 export interface Look {
@@ -26,49 +15,27 @@ export interface Look {
   label(lane: Lane, box: { s: number; l: number }, name: string): string;
 }
 
-interface Row {
-  lane: Lane;
-  levels: Levels;
-  drawn: Drawn[];
-  y: number;
-  height: number;
-}
-
-/** What was drawn last: boxes from one on, where. */
-interface Drawn {
-  box: number;
-  of: number;
-  x: number;
-  end: number;
-}
-
 const narrow = 2; // pixels; boxes of less that begin within a cell are drawn as one
 const cell = 3;
-
-interface Group {
-  label: string;
-  y: number;
-}
-
-const groupHeight = 20;
-const laneHeights: Record<string, number> = { step: 18, layer: 18, nvtx: 20, kernel: 26, copy: 16, api: 14 };
 
 /** Draws the overview on a canvas and knows what lies where. It owns no events. */
 export class TimelineView {
   readonly span: number;
-  height: number;
+  height = 0;
   from = 0;
   to: number;
   selected: Hit | null = null;
   /** Whether it is drawn for paper, which shows more dots than a screen. */
   paper = false;
   private readonly rows: Row[] = [];
-  private readonly groups: Group[] = [];
+  private groups: Group[] = [];
   private readonly counters: CounterRow[] = [];
   /** A stretch that is measured. */
   measured: { from: number; to: number } | null = null;
   private names: string[];
-  private own = { names: 0, rows: 0, groups: 0, height: 0 }; // without the ranks
+  private shapes: (number[] | null)[] = [];
+  private layersOf: Events["of"] = {};
+  private own = { names: 0, rows: 0 }; // without the ranks
   private partners: Hit[] = []; // what the selected event launched, or what launched it
   private width = 0;
   private gutter = 0;
@@ -84,53 +51,62 @@ export class TimelineView {
     this.names = list(overview.names);
     this.span = Math.max(1, overview.end_ns - overview.start_ns);
     this.to = this.span;
-    let y = axisHeight;
     let group: string | null = null;
-    for (const lane of list(overview.lanes)) {
-      if (lane.group !== group) {
-        group = lane.group;
-        this.groups.push({ label: group || "timeline", y });
-        y += groupHeight;
-      }
-      const height = laneHeights[lane.kind] ?? 18;
-      this.rows.push({ lane, levels: levelsOf(lane), drawn: [], y, height });
-      y += height + 3;
-    }
+    list(overview.lanes).forEach((lane, i) => {
+      const row: Row = { key: String(i), lane, levels: levelsOf(lane), drawn: [], y: 0, height: 0 };
+      if (lane.group !== group) row.title = lane.group || say("timeline");
+      group = lane.group;
+      this.rows.push(row);
+    });
     let device = -1;
     for (const lane of list(overview.counters)) {
-      if (lane.device !== device) {
-        device = lane.device;
-        this.groups.push({ label: say("gpu-samples", { device: String(device) }), y });
-        y += groupHeight;
-      }
-      this.counters.push({ lane, values: list(lane.values), y });
-      y += counterHeight + 3;
+      const row: CounterRow = { lane, values: list(lane.values), y: 0, height: 0 };
+      if (lane.device !== device) row.title = say("gpu-samples", { device: String(lane.device) });
+      device = lane.device;
+      this.counters.push(row);
     }
-    this.height = y + 6;
-    this.own = { names: this.names.length, rows: this.rows.length, groups: this.groups.length, height: this.height };
+    this.own = { names: this.names.length, rows: this.rows.length };
     this.showRanks(false);
   }
 
-  /** Puts the lanes of ranks below the others: the slowest and the fastest, or all. */
+  /** Puts the lanes of ranks below the others: the slowest and the fastest, or all. What is selected stays so where its lane is shown. */
   showRanks(all: boolean): void {
     const { own } = this;
+    const chosen = this.selected && this.rows[this.selected.lane]?.key;
     this.names = [...this.names.slice(0, own.names), ...this.rankNames];
     this.rows.length = own.rows;
-    this.groups.length = own.groups;
-    let y = own.height;
-    const shown = this.ranks.filter((r) => all || !r.folded);
-    if (shown.length > 0) {
-      this.groups.push({ label: "ranks", y });
-      y += groupHeight;
-    }
-    for (const { lane } of shown) {
-      const height = laneHeights[lane.kind] ?? 18;
-      this.rows.push({ lane, levels: levelsOf(lane, own.names), drawn: [], y, height });
-      y += height + 3;
-    }
-    this.height = y;
-    if (this.selected && this.selected.lane >= own.rows) this.selected = null;
-    this.partners = [];
+    this.ranks
+      .filter((r) => all || !r.folded)
+      .forEach(({ key, lane }, i) => {
+        const row: Row = { key, lane, levels: levelsOf(lane, own.names), drawn: [], y: 0, height: 0 };
+        if (i === 0) row.title = say("rank-lanes");
+        this.rows.push(row);
+      });
+    const lane = this.rows.findIndex((r) => r.key === chosen);
+    this.selected = this.selected && lane >= 0 ? { ...this.selected, lane } : null;
+    this.partners = this.selected ? this.launchedWith(this.selected) : [];
+    this.layOut();
+  }
+
+  private layOut(room = 0): void {
+    const { rows, own } = this;
+    const laid = layOut([...rows.slice(0, own.rows), ...this.counters, ...rows.slice(own.rows)], room);
+    [this.groups, this.height] = [laid.groups, laid.height];
+  }
+
+  /** The lane that a link names. Older links have a lane of a rank by its place, too. */
+  laneOf(key: string): number {
+    const lane = this.rows.findIndex((r) => r.key === key);
+    return lane >= 0 || !/^\d+$/.test(key) ? lane : Number(key);
+  }
+
+  keyOf(lane: number): string {
+    return this.rows[lane]?.key ?? "";
+  }
+
+  /** Whether the lane of a rank is one that is shown when asked for. */
+  folded(key: string): boolean {
+    return this.ranks.some((r) => r.key === key && r.folded);
   }
 
   /** Puts every event in the place of the boxes that summed them up. */
@@ -139,6 +115,8 @@ export class TimelineView {
     if (events.lanes.length !== own.rows) return;
     const all = this.ranks.length > 0 && rows.length === own.rows + this.ranks.length;
     this.names = events.names;
+    this.shapes = events.shapes;
+    this.layersOf = events.of;
     own.names = events.names.length;
     events.lanes.forEach((levels, i) => (rows[i]!.levels = levels));
     this.showRanks(all);
@@ -164,25 +142,15 @@ export class TimelineView {
     });
   }
 
-  /** The next event (by 1) or the one before (by -1), by start, whose name is wanted; from the selected one on, or from the view. */
-  find(wanted: (lane: Lane, name: string) => boolean, by: 1 | -1): Hit | null {
-    const selected = this.selected && this.rows[this.selected.lane]?.levels.boxes.start[this.selected.box];
-    const from = selected ?? (by > 0 ? this.from - 1 : this.to);
-    let best: Hit | null = null;
-    let at = by * Infinity;
-    this.rows.forEach((row, lane) => {
-      const hits = this.names.map((n) => wanted(row.lane, n));
-      const { start, name, length } = row.levels.boxes;
-      for (let i = by > 0 ? 0 : length - 1; i >= 0 && i < length; i += by) {
-        if ((start[i]! - from) * by <= 0 || !hits[name[i]!]) continue;
-        if ((at - start[i]!) * by > 0) {
-          at = start[i]!;
-          best = { lane, box: i };
-        }
-        break;
-      }
-    });
-    return best;
+  /** The events whose name is wanted. */
+  search(wanted: (kernel: boolean, name: string) => boolean): Search {
+    return new Search(this.rows, this.names, wanted);
+  }
+
+  /** Where a search goes on: at what is selected, else at the edge of the view. */
+  searchFrom(search: Search, by: 1 | -1): ReturnType<Search["place"]> {
+    if (this.selected) return search.place(this.selected.lane, this.selected.box);
+    return by > 0 ? { start: this.from, lane: -1, box: 0 } : { start: this.to, lane: Infinity, box: 0 };
   }
 
   /** Brings a box into view, wide enough to be seen. */
@@ -218,6 +186,33 @@ export class TimelineView {
     return b;
   }
 
+  /** Where a lane is drawn. */
+  extent(lane: number): { y: number; height: number } | undefined {
+    return this.rows[lane];
+  }
+
+  /** What the selected event launched, or what launched it. */
+  get launched(): Hit[] {
+    return this.partners;
+  }
+
+  /** The layer that an event is a part of; "" where none is known. */
+  layer(hit: Hit): string {
+    const box = this.boxAt(hit);
+    if (!box || (hit.of ?? 1) > 1) return "";
+    for (const [layers, lane] of Object.entries(this.layersOf)) {
+      const levels = lane === hit.lane ? this.rows[Number(layers)]?.levels : undefined;
+      const at = levels ? layerAt(levels, box.s, box.s + box.l) : -1;
+      if (levels && at >= 0) return this.names[levels.boxes.name[at]!] ?? "";
+    }
+    return "";
+  }
+
+  /** Grid and block of a kernel; undefined where its name stands for several. */
+  shape(box: Box): number[] | undefined {
+    return this.shapes[box.n] ?? undefined;
+  }
+
   name(box: Box): string {
     return this.names[box.n] ?? "";
   }
@@ -226,12 +221,18 @@ export class TimelineView {
     const width = this.canvas.clientWidth;
     if (width === 0) return;
     const ratio = this.ratio;
+    this.layOut(this.room());
     this.width = width;
     this.gutter = width < 640 ? 88 : 150;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     this.canvas.style.height = `${this.height}px`;
     this.paint(); // at once: a canvas whose size is set is empty
+  }
+
+  /** The height that the lanes have where they fill the screen; 0 elsewhere. */
+  private room(): number {
+    return this.canvas.closest(":fullscreen") ? (this.canvas.parentElement?.clientHeight ?? 0) : 0;
   }
 
   private get ratio(): number {
@@ -282,7 +283,7 @@ export class TimelineView {
 
   /** The reading of a sampled counter at a place, in thousandths; -1 where there is none. */
   counterAt(x: number, y: number): { lane: CounterLane; value: number; at: number } | undefined {
-    const row = this.counters.find((c) => y >= c.y && y <= c.y + counterHeight);
+    const row = this.counters.find((c) => y >= c.y && y <= c.y + c.height);
     if (!row || x < this.gutter) return undefined;
     const at = this.timeAt(x);
     const value = row.values[Math.floor((at - row.lane.start_ns) / row.lane.bin_ns)] ?? -1;

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
@@ -273,6 +274,24 @@ func (p *tab) wait(expression string) {
 			p.t.Fatalf("did not become true: %s\n%s", expression, p.messages())
 		}
 		time.Sleep(15 * time.Millisecond)
+	}
+}
+
+// hover moves the pointer to a place, an expression of its two coordinates, until a
+// condition is true: a busy page may scroll under it once more.
+func (p *tab) hover(place, condition string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		at := eval[[]float64](p, place)
+		for _, off := range []float64{1, 0} {
+			p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0]+off, at[1]))
+		}
+		if eval[bool](p, "!!("+condition+")") {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the pointer at %v: did not become true: %s", at, condition)
+		}
 	}
 }
 

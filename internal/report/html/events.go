@@ -23,7 +23,8 @@ var eventColumns = []func(e, before *analysis.Event) int64{
 }
 
 // packEvents encodes the events of a timeline for the page: a line of JSON with the
-// names and how many events each lane has, then lane by lane and column by column
+// names, the grid and block of those that are kernels, which lane each lane of layers
+// is of, and how many events each lane has, then lane by lane and column by column
 // signed varints as encoding/binary writes them, all compressed and in base64.
 func packEvents(d *analysis.Detail) (string, error) {
 	if d == nil {
@@ -33,7 +34,7 @@ func packEvents(d *analysis.Detail) (string, error) {
 	for i, lane := range d.Lanes {
 		counts[i] = len(lane)
 	}
-	head, err := json.Marshal(map[string]any{"names": d.Names, "lanes": counts})
+	head, err := json.Marshal(map[string]any{"names": d.Names, "shapes": shapes(d), "of": d.Of, "lanes": counts})
 	if err != nil {
 		return "", fmt.Errorf("write HTML report: encode events: %w", err)
 	}
@@ -49,6 +50,17 @@ func packEvents(d *analysis.Detail) (string, error) {
 		return "", fmt.Errorf("write HTML report: compress events: %w", err)
 	}
 	return base64.StdEncoding.EncodeToString(out.Bytes()), nil
+}
+
+// shapes are the grids and blocks of names, empty for a name without one.
+func shapes(d *analysis.Detail) [][]int32 {
+	out := make([][]int32, len(d.Shapes))
+	for i, s := range d.Shapes {
+		if s != (analysis.Shape{}) {
+			out[i] = append(append(out[i], s.Grid[:]...), s.Block[:]...)
+		}
+	}
+	return out
 }
 
 func writeColumns(z *gzip.Writer, lanes [][]analysis.Event) error {

@@ -32,6 +32,16 @@ func TestEscapeClosesAKernel(t *testing.T) {
 	p.wait(`document.activeElement.matches("#roofline-plot .point")`)
 }
 
+// From the page of a kernel the slash leads to the search of the table.
+func TestSlashOnAKernelPage(t *testing.T) {
+	p := open(t, large())
+	eval[chromedp.Void](p, `location.hash = "#/kernel/k0"`)
+	p.wait(`document.activeElement.matches("#kernel-page h1")`)
+	p.press("/")
+	p.wait(`!document.querySelector("#kernel-page") && document.activeElement.id === "kernel-search"`)
+	p.wait(`((r) => r.top >= 0 && r.bottom < innerHeight / 2)(document.querySelector("#kernel-search").getBoundingClientRect())`)
+}
+
 // A report that is opened at a kernel leads from there to the table.
 func TestBackFromALinkedKernel(t *testing.T) {
 	p := open(t, large())

@@ -24,6 +24,7 @@ func TestRankLanes(t *testing.T) {
 	p := open(t, r)
 	lanes := func() []string {
 		p.focus("#timeline-canvas")
+		p.press(kb.Escape)
 		var names []string
 		for range 5 {
 			p.press(kb.ArrowDown)

@@ -51,13 +51,11 @@ func TestStepLanesAndCounters(t *testing.T) {
 	eval[chromedp.Void](p, `window.drawn = new Set(); const fill = CanvasRenderingContext2D.prototype.fillText; CanvasRenderingContext2D.prototype.fillText = function (text, ...at) { window.drawn.add(text); return fill.call(this, text, ...at) }`)
 	p.focus("#timeline-canvas")
 	p.press("0")
-	p.wait(`["model", "steps", "decode, step 1", "model.layers.1", "DRAM read", "tensor cores", "GPU 0, sampled counters"].every((t) => window.drawn.has(t))`)
-	// Counters are the lowest lanes, 27 pixels each.
+	p.wait(`["model", "steps", "decode, step 1", "model.layers.1", "DRAM read", "tensor cores", "GPU 0, sampled counters", "100 %", "0"].every((t) => window.drawn.has(t))`)
+	// Counters are the lowest lanes, 33 pixels each.
 	const place = `(([right, up]) => { const c = document.querySelector("#timeline-canvas"); c.scrollIntoView({ block: "end", behavior: "instant" }); const r = c.getBoundingClientRect(); return [r.left + r.width * right, r.bottom - up] })`
-	for _, test := range []struct{ at, want string }{{`[0.3, 50]`, "DRAM read|25.0\u00a0%"}, {`[0.9, 50]`, "DRAM read|75.0\u00a0%"}, {`[0.3, 20]`, "tensor cores|n/a"}, {`[0.9, 20]`, "tensor cores|10.0\u00a0%"}} {
-		at := eval[[]float64](p, place+`(`+test.at+`)`)
-		p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]))
-		p.wait(`[...(document.querySelector(".tip:not([hidden])")?.children ?? [])].slice(0, 2).map((e) => e.textContent).join("|") === "` + test.want + `"`)
+	for _, test := range []struct{ at, want string }{{`[0.3, 56]`, "DRAM read|25.0\u00a0%"}, {`[0.9, 56]`, "DRAM read|75.0\u00a0%"}, {`[0.3, 20]`, "tensor cores|n/a"}, {`[0.9, 20]`, "tensor cores|10.0\u00a0%"}} {
+		p.hover(place+`(`+test.at+`)`, `[...(document.querySelector(".tip:not([hidden])")?.children ?? [])].slice(0, 2).map((e) => e.textContent).join("|") === "`+test.want+`"`)
 	}
 }
 
