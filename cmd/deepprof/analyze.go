@@ -113,13 +113,13 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				var told []fact.Fact
 				for _, w := range result.Warnings {
 					if w.Is(analysis.ChangedFile, analysis.OtherCapture) {
-						fmt.Fprintln(s.err, report.Wrap(fmt.Sprintf("warning: %s; next: %s", message.Text(w.Said()), message.Next(w.Said())), terminalWidth(s.err), "  "))
+						fmt.Fprintln(s.err, report.Wrap(fmt.Sprintf("warning: %s; next: %s", message.Text(w.AsFact()), message.Next(w.AsFact())), terminalWidth(s.err), "  "))
 						told = append(told, w.Fact)
 					}
 				}
 				if prints {
 					for _, n := range result.FirstNotes() {
-						fmt.Fprintln(s.err, "warning: "+message.Text(n.Said()))
+						fmt.Fprintln(s.err, "warning: "+message.Text(n.AsFact()))
 					}
 					return cmp.Or(json.NewEncoder(s.out).Encode(result), incomplete(result, *partial))
 				}
@@ -166,7 +166,7 @@ func incomplete(r *analysis.Result, partial bool) error {
 		return &failure{exitNothing, fmt.Errorf("analyze: %s; take the rest with --partial", message.Text(lost[0].Fact))}
 	}
 	if other := r.Unrelated(); len(other) > 0 {
-		return usagef("analyze: %s; %s", message.Text(other[0].Said()), message.Next(other[0].Said()))
+		return usagef("analyze: %s; %s", message.Text(other[0].AsFact()), message.Next(other[0].AsFact()))
 	}
 	return nil
 }

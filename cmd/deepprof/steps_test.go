@@ -15,10 +15,10 @@ import (
 // TestStageLines: what is printed of a stage fits the terminal, and says each
 // warning once.
 func TestStageLines(t *testing.T) {
-	first := fact.Said("the workload ended with exit code 7, which is not what a workload that did all of its work does")
+	first := fact.FromText("the workload ended with exit code 7, which is not what a workload that did all of its work does")
 	st := pipeline.StepResult{Name: "nsys", State: runs.StateDone, Seconds: 1.5, Outcome: capture.Outcome{
-		Kind: capture.WithWarnings, What: fact.Said("nsys ended with exit code 7 and left one good report"), Evidence: first, Usable: true,
-		Warnings: []capture.Warning{{Fact: first}, {Fact: fact.Said("second")}, {Fact: fact.Said("third")}, {Fact: fact.Said("fourth")}},
+		Kind: capture.WithWarnings, What: fact.FromText("nsys ended with exit code 7 and left one good report"), Evidence: first, Usable: true,
+		Warnings: []capture.Warning{{Fact: first}, {Fact: fact.FromText("second")}, {Fact: fact.FromText("third")}, {Fact: fact.FromText("fourth")}},
 	}}
 	var b strings.Builder
 	p := stepPrinter{w: &b, names: 9, columns: 60, brief: true}
@@ -64,8 +64,8 @@ func TestStageLines(t *testing.T) {
 	b.Reset()
 	next := st
 	next.Outcome.Warnings = []capture.Warning{
-		{Fact: fact.Stored{Fact: fact.Said("short")}.WithNext(strings.Repeat("do this and that ", 12))},
-		{Fact: fact.Stored{Fact: fact.Said("brief")}.WithNext("fix it")},
+		{Fact: fact.Stored{Fact: fact.FromText("short")}.WithNext(strings.Repeat("do this and that ", 12))},
+		{Fact: fact.Stored{Fact: fact.FromText("brief")}.WithNext("fix it")},
 	}
 	p.tight = false
 	if p.print(next); strings.Contains(b.String(), "short") || !strings.Contains(b.String(), "warning: brief; next: fix it\n") || !strings.Contains(b.String(), "1 warning more, in the report") {

@@ -67,7 +67,7 @@ func byWeight(found []Finding) []Finding {
 }
 
 // tellPreliminary says what is still to come, and for which stages it does not
-// matter: those that wait for the host, whatever their kernels are limited by.
+// matter: those that wait for the host, whatever limits their kernels.
 func (cn *conclusion) tellPreliminary() {
 	cn.res.Preliminary = true
 	cn.notes.warn(Preliminary)

@@ -64,8 +64,8 @@ func TestNotesAreMerged(t *testing.T) {
 	a.notes.warn(LanesCut, fact.Count("n", 1))
 	a.notes.warn(ClockDamaged)
 	a.notes.warn(LanesCut, fact.Count("n", 2))
-	a.notes.ofCapture("nsys", runs.Note{Fact: fact.Said("of two steps")})
-	a.notes.ofCapture("ncu", runs.Note{Fact: fact.Said("of two steps")})
+	a.notes.ofCapture("nsys", runs.Note{Fact: fact.FromText("of two steps")})
+	a.notes.ofCapture("ncu", runs.Note{Fact: fact.FromText("of two steps")})
 	a.notes.add(Note{Fact: capture.MessageOf("of two steps")})
 	if n, _ := a.notes.merged(nil); len(n) != 5 || !n[0].Is(ClockDamaged) || !n[1].Is(LanesCut) || !n[2].Is(LanesCut) || n[3].Step != "nsys" || n[4].Step != "ncu" {
 		t.Errorf("%+v", n)
@@ -84,7 +84,7 @@ func TestWarningsOfOneProcess(t *testing.T) {
 	}{
 		{scene{end: 10}.timeline(), capture.MessageOf(text), capture.NoEvents},
 		{busy, capture.MessageOf(text), OneProcessNoCUDA},
-		{busy, fact.Said(text), OneProcessNoCUDA}, // of an earlier version
+		{busy, fact.FromText(text), OneProcessNoCUDA}, // of an earlier version
 	} {
 		a := newState(&analyzer{res: newResult(Input{})}, &timed{t: c.tl}, counters{})
 		a.notes.ofCapture("nsys", runs.Note{Fact: c.stored})
@@ -250,7 +250,7 @@ func TestCaptureWarnings(t *testing.T) {
 		{"the clock was not locked", ""},
 	} {
 		a := analyzerWith(Input{})
-		a.notes.ofCapture("ncu", runs.Note{Fact: fact.Said(c.text), Scope: "ctc"})
+		a.notes.ofCapture("ncu", runs.Note{Fact: fact.FromText(c.text), Scope: "ctc"})
 		switch {
 		case c.want == "" && (len(a.notes.missing) > 0 || len(a.notes.warnings) != 1 || a.notes.warnings[0].Step != "ncu" || a.notes.warnings[0].Scope != "ctc"):
 			t.Errorf("%s is no warning", c.text)

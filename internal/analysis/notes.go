@@ -122,7 +122,7 @@ type Note struct {
 }
 
 // Said is the fact to put into words, with the step that it is about.
-func (n *Note) Said() fact.Fact {
+func (n *Note) AsFact() fact.Fact {
 	if n.Step == "" {
 		return n.Fact
 	}

@@ -203,7 +203,7 @@ func TestManifest(t *testing.T) {
 	}
 	if err := run.Update(func(m *runs.Manifest) error {
 		s := 2.5
-		m.Steps[0].Attempts = []runs.Attempt{{Command: []string{"nsys", "profile", "a b"}, Started: m.Created, Seconds: &s, Outcome: &runs.Outcome{Kind: "captured", Usable: true, Text: fact.Said("nsys ended")}}}
+		m.Steps[0].Attempts = []runs.Attempt{{Command: []string{"nsys", "profile", "a b"}, Started: m.Created, Seconds: &s, Outcome: &runs.Outcome{Kind: "captured", Usable: true, Text: fact.FromText("nsys ended")}}}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestCutShort(t *testing.T) {
 		}
 		if err := run.Update(func(m *runs.Manifest) error {
 			alone := 8.0
-			m.Warnings = []fact.Stored{{Fact: fact.Said("another")}}
+			m.Warnings = []fact.Stored{{Fact: fact.FromText("another")}}
 			m.Steps[0].State = runs.StateDone
 			m.Steps[0].Attempts = []runs.Attempt{{Started: m.Created, Seconds: &alone, Outcome: &runs.Outcome{Kind: "captured", Usable: true}}}
 			m.Steps[1].Attempts = []runs.Attempt{{Started: m.Created, Seconds: &c.ran, Outcome: &runs.Outcome{Kind: c.kind, Usable: true, Evidence: fact.New("exit-code", fact.Count("code", 1))}}}

@@ -52,7 +52,7 @@ func (c *Comparison) find(k Key) *Row {
 }
 
 // Said is the verdict on a row as a fact.
-func (r *Row) Said() fact.Fact {
+func (r *Row) AsFact() fact.Fact {
 	switch r.Verdict {
 	case Faster:
 		return fact.New(SaidFaster)
@@ -90,7 +90,7 @@ func (c *Comparison) Headline() fact.Fact {
 		p = append(p, fact.Share("low", *r.Low), fact.Share("high", *r.High))
 	}
 	if c.gpu != nil && c.gpu.Change != nil {
-		p = append(p, fact.Share("gpu_change", *c.gpu.Change), fact.Because("gpu", c.gpu.Said()))
+		p = append(p, fact.Share("gpu_change", *c.gpu.Change), fact.Because("gpu", c.gpu.AsFact()))
 	}
 	switch r.Verdict {
 	case Faster:

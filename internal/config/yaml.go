@@ -108,7 +108,9 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
 )
 
-// syntax words an error of the YAML parser, whose lines are not all counted
+// syntax words an error of the YAML parser. The library gives syntax errors as
+// texts alone (its typed errors are of decoding into structs), so this is the one
+// place that reads them; a text that it does not know is shown as it is. Lines are not all counted
 // from one: those of its grammar stage are one short, and the first line is
 // left out.
 func (r *yamlReader) syntax(data []byte, err error) *Error {

@@ -21,12 +21,12 @@ func (s *Stored) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &text); err != nil {
 		return err
 	}
-	*s = Stored{Said(text)}
+	*s = Stored{FromText(text)}
 	return nil
 }
 
-// Said is the fact for a text of an earlier version; the zero one for "".
-func Said(text string) Fact {
+// FromText is the fact for a text of an earlier version; the zero one for "".
+func FromText(text string) Fact {
 	if text == "" {
 		return Fact{}
 	}

@@ -186,7 +186,7 @@ func (s *served) death() capture.Outcome {
 
 // quoted adds what the server printed last.
 func (s *served) quoted(o capture.Outcome) capture.Outcome {
-	if said := s.server.Said(); len(said) > 0 {
+	if said := s.server.Output(); len(said) > 0 {
 		o.Evidence = fact.New(capture.ToolPrinted, fact.Vendor(capture.VendorText, tool.Quote(said[len(said)-1])))
 	}
 	log := s.store.Path(serverFolder(s.step))

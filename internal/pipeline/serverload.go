@@ -94,7 +94,7 @@ func (s *served) healthy() error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", errLoad, err)
 		}
-		said := strings.Join(s.loader.Said(), "\n")
+		said := strings.Join(s.loader.Output(), "\n")
 		return fmt.Errorf("%w: the command ended with %s before the last window: %s", errLoad, ended.Exit, said[strings.LastIndexByte(said, '\n')+1:])
 	}
 	return nil

@@ -159,7 +159,7 @@ func hostile() *analysis.Result {
 	r.Operators[0].Name = hostileName
 	r.Findings[0].Fact = says("# " + hostileName)
 	r.Opportunities[0].Title = says(hostileName)
-	r.Warnings[0].Fact = fact.Said(hostileName)
+	r.Warnings[0].Fact = fact.FromText(hostileName)
 	r.Method.Commands[0].Command = "run ``` " + hostileName
 	r.Method.Deviations[0].Used = hostileName
 	r.Environment.Software[0].Value = hostileName

@@ -120,7 +120,7 @@ func newDoc(title string, r *analysis.Result) *doc {
 		d.say("what-it-had-captured-by", text)
 	}
 	for _, n := range r.FirstNotes() {
-		d.line("> **Warning.** %s", prose(message.Text(n.Said())))
+		d.line("> **Warning.** %s", prose(message.Text(n.AsFact())))
 	}
 	return d
 }
@@ -226,7 +226,7 @@ func (d *doc) note(text string) string {
 func (d *doc) remark(n analysis.Note) string { return d.note(noteText(n)) }
 
 func noteText(n analysis.Note) string {
-	return prose(withNext(n.Said()))
+	return prose(withNext(n.AsFact()))
 }
 
 // sentence ends a text with a full stop.

@@ -99,7 +99,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 		lines = append(lines, wrap(lowerFirst(text)+message.Phrase("what-it-had-captured-by-then"), o.Width, "  ", sentenceLines)...)
 	}
 	for _, n := range r.FirstNotes() {
-		lines = append(lines, wrap(message.Text(n.Said()), o.Width, "  ", sentenceLines)...)
+		lines = append(lines, wrap(message.Text(n.AsFact()), o.Width, "  ", sentenceLines)...)
 	}
 	lines = append(lines, summaryScope(r, o.Width, f.scope)...)
 	lines = append(lines, "")
@@ -259,8 +259,8 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 
 // summaryNote is a note with what to do about it, nil where it does not fit.
 func summaryNote(head string, n *analysis.Note, width, most int) []string {
-	text := head + oneLine(message.Short(n.Said()))
-	if next := oneLine(message.Next(n.Said())); next != "" {
+	text := head + oneLine(message.Short(n.AsFact()))
+	if next := oneLine(message.Next(n.AsFact())); next != "" {
 		text += "; next: " + next
 	}
 	return whole(text, width, "  ", most)

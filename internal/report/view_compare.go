@@ -25,7 +25,7 @@ func diffView(kind compare.Kind, unit Unit) View[compare.Line] {
 			{Key: "new", Unit: unit, Group: "value", Value: func(r *compare.Line) any { return r.New }},
 			{Key: "change", Unit: Share, Value: func(r *compare.Line) any { return r.Change }},
 			{Key: "interval", Priority: 2, Title: "between, %", Value: func(r *compare.Line) any { return interval(r.Low, r.High) }},
-			{Key: "verdict", Format: Words, Value: func(r *compare.Line) any { return message.Short(r.Said()) }},
+			{Key: "verdict", Format: Words, Value: func(r *compare.Line) any { return message.Short(r.AsFact()) }},
 			{Key: "launches_base", Priority: 4, Title: "launches", Unit: Count, Value: func(r *compare.Line) any { return launches(r, false) }},
 			{Key: "launches_new", Priority: 4, Title: "then", Unit: Count, Value: func(r *compare.Line) any { return launches(r, true) }},
 			{Key: "status", Priority: 3, Value: func(r *compare.Line) any { return orNil(message.Label("compare.status", string(r.Status))) }},

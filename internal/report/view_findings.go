@@ -115,7 +115,7 @@ func untold(r *analysis.Result) []string {
 	var out []string
 	for _, notes := range [][]analysis.Note{r.Warnings, r.Missing} {
 		for _, n := range notes {
-			text := message.Text(n.Said())
+			text := message.Text(n.AsFact())
 			if next := message.Next(n.Fact); next != "" {
 				text += "; next: " + next
 			}

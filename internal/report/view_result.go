@@ -207,8 +207,8 @@ func missingNotes(r *analysis.Result) []string {
 		notes = append(notes, lowerFirst(text)+message.Phrase("what-it-had-captured-by-then"))
 	}
 	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], r.Warnings...) {
-		text := message.Text(n.Said())
-		if next := message.Next(n.Said()); next != "" {
+		text := message.Text(n.AsFact())
+		if next := message.Next(n.AsFact()); next != "" {
 			text += "; " + next
 		}
 		notes = append(notes, text)

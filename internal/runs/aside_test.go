@@ -21,7 +21,7 @@ func TestSetAside(t *testing.T) {
 		must(t, r.StartAttempt("nsys", ""))
 		files, err := r.HashFiles(context.Background(), "nsys/run.nsys-rep")
 		must(t, err)
-		must(t, r.EndAttempt("nsys", Result{Outcome: Outcome{Kind: "interrupted", Text: fact.Said("x")}, Files: files}))
+		must(t, r.EndAttempt("nsys", Result{Outcome: Outcome{Kind: "interrupted", Text: fact.FromText("x")}, Files: files}))
 		aside, err := r.SetAside("nsys", "nsys")
 		if aside != want || err != nil {
 			t.Fatalf("SetAside = %q, %v; want %q", aside, err, want)

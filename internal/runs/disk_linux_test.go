@@ -73,7 +73,7 @@ func TestFullDisk(t *testing.T) {
 	fill(t, filepath.Join(root, "filler"))
 
 	// The reserve carries the outcome onto the full disk.
-	must(t, r.EndStep("nsys", StateFailed, fact.Said("disk full")))
+	must(t, r.EndStep("nsys", StateFailed, fact.FromText("disk full")))
 	m, err := ReadManifest(r.Dir())
 	if err != nil || m.Step("nsys").Reason.Text("text") != "disk full" {
 		t.Fatalf("manifest on the full disk: %+v, %v", m, err)
@@ -81,7 +81,7 @@ func TestFullDisk(t *testing.T) {
 
 	// It is made again, so that the next change is carried as well.
 	fill(t, filepath.Join(root, "filler1"))
-	must(t, r.EndStep("nsys", StateFailed, fact.Said(strings.Repeat("\x00\x1b[31mdisk full", 200000))))
+	must(t, r.EndStep("nsys", StateFailed, fact.FromText(strings.Repeat("\x00\x1b[31mdisk full", 200000))))
 	if m, err := ReadManifest(r.Dir()); err != nil || len(m.Step("nsys").Reason.Text("text")) > 4*maxText || strings.ContainsAny(m.Step("nsys").Reason.Text("text"), "\x00\x1b") {
 		t.Fatalf("words of a program on the full disk: %.300q, %v", m.Step("nsys").Reason.Text("text"), err)
 	}
@@ -104,7 +104,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("list on a full disk: %d runs, %v, %v", len(list), warnings, err)
 	}
 	must(t, os.Remove(filepath.Join(root, "filler2")))
-	must(t, r.Finish(StatusFailed, fact.Said("disk full")))
+	must(t, r.Finish(StatusFailed, fact.FromText("disk full")))
 	if m, err := ReadManifest(r.Dir()); err != nil || len(m.Warnings) != 1 {
 		t.Errorf("the change kept in memory was not written: %+v, %v", m.Warnings, err)
 	}

@@ -87,7 +87,7 @@ func holdSteps(r *Run) error {
 		func() error { return r.StartStep("baseline") },
 		func() error { return r.StartAttempt("baseline", "/w", "./toy") },
 		func() error {
-			return r.EndAttempt("baseline", Result{ExitCode: &zero, Outcome: Outcome{Kind: "captured", Usable: true, Text: fact.Said("ran")}, Files: files})
+			return r.EndAttempt("baseline", Result{ExitCode: &zero, Outcome: Outcome{Kind: "captured", Usable: true, Text: fact.FromText("ran")}, Files: files})
 		},
 		func() error { return r.EndStep("baseline", StateDone, fact.Fact{}) },
 		func() error { return r.StartStep("nsys") },

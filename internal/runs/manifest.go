@@ -169,7 +169,7 @@ func (n *Note) UnmarshalJSON(data []byte) error {
 	}
 	*n = Note{file.Fact, file.Scope}
 	if file.Text != "" {
-		n.Fact = fact.Stored{Fact: fact.Said(file.Text)}.WithNext(file.Next)
+		n.Fact = fact.Stored{Fact: fact.FromText(file.Text)}.WithNext(file.Next)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func packable(t *testing.T, root string) *Run {
 		Environment: map[string]redact.EnvVar{"HOME": {Value: "/home/mallory"}, "SHARE": {Value: "/gpfs2/groups/x"}}}))
 	files, err := r.HashFiles(ctx, "ncu", "nsys")
 	must(t, err)
-	must(t, r.EndAttempt("ncu", Result{Outcome: Outcome{Kind: "captured", Usable: true, Text: fact.Said("good")}, Files: files}))
+	must(t, r.EndAttempt("ncu", Result{Outcome: Outcome{Kind: "captured", Usable: true, Text: fact.FromText("good")}, Files: files}))
 	must(t, r.EndStep("ncu", StateDone, fact.Fact{}))
 	must(t, r.Finish(StatusDone, fact.Fact{}))
 	return r
@@ -86,7 +86,7 @@ func TestRedactRanks(t *testing.T) {
 		hashed[0].Of = &timeline.Identity{Rank: &i, Host: host}
 		files = append(files, hashed...)
 	}
-	must(t, r.EndAttempt("nsys", Result{Outcome: Outcome{Kind: "captured", Usable: true, Text: fact.Said("good")}, Files: files}))
+	must(t, r.EndAttempt("nsys", Result{Outcome: Outcome{Kind: "captured", Usable: true, Text: fact.FromText("good")}, Files: files}))
 	must(t, r.Finish(StatusDone, fact.Fact{}))
 	out := filepath.Join(t.TempDir(), "x"+PackExt)
 	_, err := Pack(ctx, r, out, PackOptions{Redact: true})

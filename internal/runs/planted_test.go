@@ -47,8 +47,8 @@ func TestPlantedSecrets(t *testing.T) {
 	writePlanted(t, r, all)
 	files, err := r.HashFiles(ctx, "nsys", "ncu", "report.html", "result.json", "kernels.md")
 	must(t, err)
-	must(t, r.EndAttempt("nsys", Result{Files: files, Outcome: Outcome{Kind: "failed", Text: fact.Said("died with " + all[0].Secret)}}))
-	must(t, r.Finish(StatusFailed, fact.Said("the workload said "+strings.Join(args, " "))))
+	must(t, r.EndAttempt("nsys", Result{Files: files, Outcome: Outcome{Kind: "failed", Text: fact.FromText("died with " + all[0].Secret)}}))
+	must(t, r.Finish(StatusFailed, fact.FromText("the workload said "+strings.Join(args, " "))))
 	must(t, r.Close())
 
 	if st, err := os.Stat(r.Path(PrivateName)); err != nil || st.Mode().Perm() != 0o600 {

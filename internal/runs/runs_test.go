@@ -140,7 +140,7 @@ func TestManifestValidAtEveryMoment(t *testing.T) {
 		must(t, r.Update(func(m *Manifest) error {
 			m.Label = strings.Repeat("x", i%700)
 			if i%20 == 0 {
-				m.Warnings = append(m.Warnings, fact.Stored{Fact: fact.Said("w")})
+				m.Warnings = append(m.Warnings, fact.Stored{Fact: fact.FromText("w")})
 			}
 			return nil
 		}))
@@ -334,7 +334,7 @@ func TestStepMistakes(t *testing.T) {
 	if m, err := ReadManifest(r.Dir()); err != nil || m.Status != StatusRunning {
 		t.Errorf("after refused updates the manifest reads %v, %v", m.Status, err)
 	}
-	must(t, r.Finish(StatusFailed, fact.Said("nsys said no")))
+	must(t, r.Finish(StatusFailed, fact.FromText("nsys said no")))
 	m, err := ReadManifest(r.Dir())
 	must(t, err)
 	if s := m.Step("nsys"); s.State != StateFailed || s.Reason.Text("text") != "nsys said no" {

@@ -27,7 +27,7 @@ func (r *Run) Note() string { return r.note }
 // Warn adds a doubt about the whole run.
 func (r *Run) Warn(text string) error {
 	return r.Update(func(m *Manifest) error {
-		m.Warnings = append(m.Warnings, fact.Stored{Fact: fact.Said(text)})
+		m.Warnings = append(m.Warnings, fact.Stored{Fact: fact.FromText(text)})
 		return nil
 	})
 }

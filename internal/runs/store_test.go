@@ -54,23 +54,23 @@ func sampleStore(t *testing.T) string {
 	}
 	good := Attempt{
 		Command: []string{"nsys", "profile", "--output=run", "./toy"}, Dir: "/w", Started: at("2026-03-01T10:00:10Z"), Seconds: ptr(36.25), ExitCode: ptr(143),
-		Outcome: &Outcome{Kind: "captured-with-warnings", Usable: true, Text: fact.Said("the report is good; the workload was stopped at the end of the range"), Evidence: fact.Said("Capture range ended in the application.")},
+		Outcome: &Outcome{Kind: "captured-with-warnings", Usable: true, Text: fact.FromText("the report is good; the workload was stopped at the end of the range"), Evidence: fact.FromText("Capture range ended in the application.")},
 		Files:   []File{{Path: "nsys/run.nsys-rep", Size: int64(len(report))}},
 	}
 	good.Files[0].SHA256 = sha(report)
 	busy := Attempt{
 		Command: []string{"nsys", "profile", "./toy"}, Started: at("2026-03-02T10:00:10Z"), Seconds: ptr(2.0), ExitCode: ptr(0),
-		Outcome: &Outcome{Kind: "gate-never-opened", Text: fact.Said("no report: the range nosuch never opened"), Cause: fact.New(fact.Text, fact.Vendor("text", ""), fact.Vendor("next", "choose one of: prefill, decode"))},
+		Outcome: &Outcome{Kind: "gate-never-opened", Text: fact.FromText("no report: the range nosuch never opened"), Cause: fact.New(fact.Text, fact.Vendor("text", ""), fact.Vendor("next", "choose one of: prefill, decode"))},
 	}
 	runAt(t, root, Manifest{
 		ID: idDone, Status: StatusDone, Label: "llama decode", Version: "1.0", Command: []string{"deepprof", "run"},
 		Created: at("2026-03-01T10:00:00Z"), Finished: ptr(at("2026-03-01T10:05:00Z")),
-		Steps: []Step{{Name: "baseline", State: StateSkipped, Reason: fact.Stored{Fact: fact.Said("pipeline.unprofiled.enable is false")}}, nsys(StateDone, good), {Name: "ncu", State: StateDone, Seconds: ptr(10.0)}},
+		Steps: []Step{{Name: "baseline", State: StateSkipped, Reason: fact.Stored{Fact: fact.FromText("pipeline.unprofiled.enable is false")}}, nsys(StateDone, good), {Name: "ncu", State: StateDone, Seconds: ptr(10.0)}},
 	}, map[string]string{"nsys/run.nsys-rep": report, EnvName: `{"schema":1,"gpus":[{"index":0,"name":"NVIDIA H200"}]}`})
 	runAt(t, root, Manifest{
-		ID: idFailed, Status: StatusFailed, Label: "llama prefill", Reason: fact.Stored{Fact: fact.Said("nsys captured nothing")},
+		ID: idFailed, Status: StatusFailed, Label: "llama prefill", Reason: fact.Stored{Fact: fact.FromText("nsys captured nothing")},
 		Created: at("2026-03-02T10:00:00Z"), Finished: ptr(at("2026-03-02T10:00:20Z")),
-		Steps: []Step{nsys(StateFailed, busy, busy), {Name: "ncu", State: StatePending}}, Warnings: []fact.Stored{{Fact: fact.Said("the clocks were held down")}},
+		Steps: []Step{nsys(StateFailed, busy, busy), {Name: "ncu", State: StatePending}}, Warnings: []fact.Stored{{Fact: fact.FromText("the clocks were held down")}},
 	}, nil)
 	// Its file is shorter than recorded.
 	runAt(t, root, Manifest{

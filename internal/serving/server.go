@@ -113,9 +113,9 @@ func (s *Server) Flooded() bool {
 	return s.flooded
 }
 
-// Said are the last lines that it printed.
+// Output are the last lines that it printed.
 // At most twenty, the last one last, without control characters.
-func (s *Server) Said() []string {
+func (s *Server) Output() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.lines...)

@@ -122,7 +122,7 @@ func TestDiesAtStart(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	ended, err := s.Result()
-	if said := s.Said(); err != nil || ended.Exit.Code != 3 || !s.Died() || len(said) != 1 || said[0] != "no such model" {
+	if said := s.Output(); err != nil || ended.Exit.Code != 3 || !s.Died() || len(said) != 1 || said[0] != "no such model" {
 		t.Errorf("got %+v, %v, %q", ended, err, said)
 	}
 }
@@ -149,7 +149,7 @@ func TestDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Stop()
-	for _, line := range s.Said() {
+	for _, line := range s.Output() {
 		if text, ok := strings.CutPrefix(line, "daemon "); ok {
 			pid, err := strconv.Atoi(text)
 			if err != nil {

@@ -44,7 +44,7 @@ func (r *Request) noteLosses(result *analysis.Result) {
 	r.losses = append(r.losses, func() []string {
 		var out []string
 		for _, n := range result.Incomplete() {
-			out = append(out, message.Text(n.Said()))
+			out = append(out, message.Text(n.AsFact()))
 		}
 		return out
 	})

@@ -66,7 +66,7 @@ func TestFailedRunSaysSo(t *testing.T) {
 	r.Source.Run, r.Source.Status = "20261115T081227Z-5655-de397dc70337", "failed"
 	r.Workload.Kind, r.Workload.Command = "command", []string{"sh", "-c", `echo "it's"; exit 3`}
 	r.Missing = []analysis.Note{{Fact: fact.New(analysis.NoKernels)}}
-	r.Warnings = []analysis.Note{{Fact: fact.Said("no kernels were recorded"), Step: "nsys"}}
+	r.Warnings = []analysis.Note{{Fact: fact.FromText("no kernels were recorded"), Step: "nsys"}}
 	p := open(t, r)
 	if got := p.text(".head .unfinished"); !strings.Contains(got, "The run failed.") {
 		t.Errorf("banner: %s", got)

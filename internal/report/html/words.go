@@ -73,7 +73,7 @@ func (python worder) list(key string, list []any) any {
 			case slices.Contains(notes, key):
 				delete(v, "params")
 				if step, ok := v["step"].(string); ok {
-					f = (&analysis.Note{Fact: f, Step: step}).Said()
+					f = (&analysis.Note{Fact: f, Step: step}).AsFact()
 				}
 				v["text"], v["plain"] = message.Text(f), message.Plain(f)
 				if next := message.Next(f); next != "" {
