@@ -25,6 +25,7 @@ const (
 	annotationFailed   fact.Code = "annotation-failed"       // file
 	annotationNothing  fact.Code = "annotation-nothing"      //
 	annotationKeptOut  fact.Code = "annotation-kept-out"     // pid, process, launches
+	annotationUntraced fact.Code = "annotation-not-traced"   // pid
 	annotationCost     fact.Code = "annotation-cost"         // cost, share and the times of both
 	annotationInNoise  fact.Code = "annotation-cost-noise"   // the times of both
 	annotationCostOnce fact.Code = "annotation-cost-once"    // with, without
@@ -68,6 +69,48 @@ func (a *analyzer) annotationOfTimeline(tl *timed) {
 		a.res.Method.Annotation = append(a.res.Method.Annotation, Note{Fact: f})
 	}
 	a.notes.findKeptOut(a.in.Run, tl.t)
+	a.notes.findUntraced(a.in.Run, tl.t)
+}
+
+// findUntraced tells of processes that were annotated and of which the timeline of a
+// whole program has nothing. nsys does not follow a fork without exec unless asked to,
+// and then loses what a worker of multiprocessing did before its end, which is abrupt.
+func (n *notes) findUntraced(run string, t *timeline.Timeline) {
+	p, err := annotatedPlan(run)
+	if err != nil || p == nil {
+		return
+	}
+	if n := p.Pipeline.Nsys; n.CaptureRange != plan.CaptureNone || n.Delay > 0 || n.Duration > 0 {
+		return // only a part of the time was traced
+	}
+	told, err := workload.ReadAnnotated(filepath.Join(run, filepath.FromSlash(annotationFolder)))
+	if err != nil {
+		return // said already
+	}
+	for _, pid := range untraced(t, told) {
+		n.addMissing(Note{Fact: fact.New(annotationUntraced, pidParam(pid)), Step: plan.StepNsys})
+	}
+}
+
+// untraced are the processes that opened ranges and are not in a timeline that has
+// ranges of others. Where it has none of them, their numbers are those of another namespace.
+func untraced(t *timeline.Timeline, told workload.Annotated) (pids []int) {
+	traced := map[int]bool{}
+	for _, p := range t.Processes {
+		traced[p.PID] = true
+	}
+	known := false
+	for i := range told.Processes {
+		p := &told.Processes[i]
+		known = known || traced[p.PID]
+		if len(p.Paths) > 0 && !traced[p.PID] {
+			pids = append(pids, p.PID)
+		}
+	}
+	if !known {
+		return nil
+	}
+	return pids
 }
 
 // findKeptOut tells of the processes of one timeline, of which a run can have several,

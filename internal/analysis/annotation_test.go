@@ -148,3 +148,25 @@ func TestProcessesThatAnnotationDidNotReach(t *testing.T) {
 		}
 	}
 }
+
+// A forked worker leaves a side file, and nothing in the timeline: synthetic, process
+// 1 of the scene and a process 2 beside it.
+func TestAnnotatedProcessesThatAreNotTraced(t *testing.T) {
+	tl := repeating().timeline()
+	opened := func(pid int) workload.AnnotatedProcess {
+		return workload.AnnotatedProcess{PID: pid, Paths: []workload.AnnotatedPath{{Names: []string{"prefill"}}}}
+	}
+	idle := workload.AnnotatedProcess{PID: 3} // imported torch, called no module
+	for name, c := range map[string]struct {
+		told []workload.AnnotatedProcess
+		want []int
+	}{
+		"forked":                       {[]workload.AnnotatedProcess{opened(1), opened(2), idle}, []int{2}},
+		"traced":                       {[]workload.AnnotatedProcess{opened(1)}, nil},
+		"numbers of another namespace": {[]workload.AnnotatedProcess{opened(4711)}, nil},
+	} {
+		if got := untraced(tl, workload.Annotated{Processes: c.told}); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -15,6 +15,8 @@ var annotationWords = map[fact.Code]words{
 	"annotation-nothing": {Text: "nothing was annotated: no process imported PyTorch where deepprof could see it"},
 	"annotation-kept-out": {Text: "process {pid} ({process}) launched {launches:kernel|kernels} of PyTorch, but annotation did not get in, so it has no stages and layers of deepprof's: it runs python -I, -E or -S, changes PYTHONPATH, embeds an interpreter, or is no Python program",
 		Next: "start it without these options, or mark its stages with NVTX ranges"},
+	"annotation-not-traced": {Text: "process {pid} was annotated, but the timeline has nothing of it: nsys does not follow a forked process unless asked to, and loses the end of one that stops abruptly",
+		Next: "start workers with spawn, or try pipeline.nsys.trace_fork_before_exec=true"},
 	"annotation-cost":         {Text: "annotation alone costs {share} of the program: {with} ({with_low} to {with_high}, {n:run|runs}) against {without} ({without_low} to {without_high}, {of:run|runs}) unprofiled"},
 	"annotation-cost-noise":   {Text: "what annotation costs is within the noise: {with} ({with_low} to {with_high}, {n:run|runs}) against {without} ({without_low} to {without_high}, {of:run|runs}) unprofiled", Next: "repeat more often: pipeline.unprofiled.repeats=5"},
 	"annotation-cost-once":    {Text: "the annotated program took {with} and the unprofiled one {without}; how far single runs differ is not known", Next: "run each more often: pipeline.unprofiled.repeats=5"},

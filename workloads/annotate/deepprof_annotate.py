@@ -144,21 +144,23 @@ def nvtx_backend(torch):
 def _patch_module(torch, annotator):
     module = torch.nn.Module
     original = module.__call__
-    compiling, enter, leave, here = annotator.compiling, annotator.try_enter, annotator.leave, annotator.here
+    traced, flags = _compiling_checks(annotator.compiling, getattr(torch, "compiler", None))
+    enter, leave, here = annotator.try_enter, annotator.leave, annotator.here
     range_push, range_pop, count = annotator.range_push, annotator.range_pop, annotator.count
     hooks = torch.nn.modules.module
     empty = {}
     before, after = hooks._global_forward_pre_hooks, hooks._global_forward_hooks
     back, back_before = hooks._global_backward_hooks, getattr(hooks, "_global_backward_pre_hooks", empty)
+    pre_hooks = "_backward_pre_hooks" if back_before is not empty else "_backward_hooks"  # torch 1 has none
     tracing = torch.jit._trace.__dict__
 
     def call(self, *args, **kwargs):
-        if compiling():
+        if traced() or flags["_is_compiling_flag"]:
             return original(self, *args, **kwargs)
         state = here.state
         above = state.node
         node = above.by_module.get(id(self)) if above.level else None
-        if node is None or node.ref() is not self:
+        if node is None:
             if not enter(self, args, kwargs):
                 return original(self, *args, **kwargs)
             try:
@@ -186,8 +188,8 @@ def _patch_module(torch, annotator):
             if (
                 node.direct
                 and not (own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"])
-                and not (before or after or back or back_before or own.get("_backward_pre_hooks"))
-                and own.get("_compiled_call_impl") is None
+                and not (before or after or back or back_before or own[pre_hooks])
+                and "_compiled_call_impl" not in own
                 and tracing["_trace_module_map"] is None
             ):
                 return self.forward(*args, **kwargs)  # what the original does then, without two calls of its own
@@ -209,6 +211,15 @@ def _patch_module(torch, annotator):
         pass
 
 
+def _compiling_checks(compiling, compiler):
+    """What torch.compiler.is_compiling() tells, with one call less: a function that dynamo takes for True where it traces
+    the code that calls it, and a dict with the flag that everything else sets."""
+    dynamo = getattr(compiler, "is_dynamo_compiling", None)
+    if dynamo is None or "_is_compiling_flag" not in vars(compiler):
+        return compiling, {"_is_compiling_flag": False}
+    return dynamo, vars(compiler)
+
+
 def _direct_calls(torch, original, call):
     """Tells of a module whether torch itself calls its forward() straight where there are no hooks."""
     module = torch.nn.Module
@@ -217,6 +228,8 @@ def _direct_calls(torch, original, call):
     if implementation is None or original is not stock or "_trace_module_map" not in torch.jit._trace.__dict__:
         return lambda module: False  # another version, or somebody replaced it before
     needed = {"_forward_hooks", "_forward_pre_hooks", "_backward_hooks"}
+    if hasattr(torch.nn.modules.module, "_global_backward_pre_hooks"):
+        needed.add("_backward_pre_hooks")
 
     def direct(module):
         kind, own = type(module), module.__dict__

@@ -3,6 +3,7 @@
 Nothing here looks at the values of tensors or waits for the GPU.
 """
 
+import functools
 import itertools
 import re
 import sys
@@ -52,7 +53,7 @@ class _Node:
         self.own = own  # which parts of the path are ranges of the program, with a * for numbers
         self.by_name = {}
         self.by_module = {}  # id(module) -> node
-        self.ref = None  # of the module; ids are used again
+        self.ref = None  # of the module; removes the node when that is gone
         self.names = None  # id(module) -> qualified name, of all modules below the root
         self.at = ""  # qualified name of the module itself
         self.pushed = True
@@ -198,7 +199,7 @@ class Annotator:
             state.opened = self.begin_outermost(state, module, args, kwargs) if self.stages else 0
         above = state.node
         node = above.by_module.get(id(module))
-        if node is None or node.ref() is not module:
+        if node is None:
             node = self.module_node(state, above, module)
             above.by_module[id(module)] = node
             self.find_work(node, module, args, kwargs)
@@ -317,7 +318,8 @@ class Annotator:
             node = _Node(name, above.path, above.own, above)
             node.pushed = False
         node.level = above.level + 1
-        node.ref, node.names, node.at = weakref.ref(module), names, at
+        node.names, node.at = names, at
+        node.ref = weakref.ref(module, functools.partial(remove_node, above, id(module)))
         node.direct = self.direct(module)
         if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
             self.write_compiled(node)
@@ -459,6 +461,13 @@ class Annotator:
         finally:
             self.range_end(handle)
             self.wide[name] -= 1
+
+
+def remove_node(above, number, ref):
+    """A module is gone, and another one may get its number."""
+    node = above.by_module.get(number)
+    if node is not None and node.ref is ref:
+        del above.by_module[number]
 
 
 def node_place(node):

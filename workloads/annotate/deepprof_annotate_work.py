@@ -1,5 +1,7 @@
 """FLOPs that modules and functions of PyTorch ask for, by the shapes of weights and inputs: what MFU is made from."""
 
+import math
+
 
 def products(torch, module, args):
     """FLOPs of a module's own matrix products and convolutions, per element of its first input; 0 where it has none."""
@@ -86,10 +88,10 @@ def attention(args, kwargs):
     """
     query, key, value = (args[i] if len(args) > i else kwargs[n] for i, n in enumerate(("query", "key", "value")))
     causal = args[5] if len(args) > 5 else kwargs.get("is_causal", False)
-    queries, keys = query.shape[-2], key.shape[-2]
+    *heads, queries, width = query.shape  # asked once: each time costs a call into torch
+    keys = key.shape[-2]
     pairs = queries * keys
     if causal:
         seen = min(queries, keys)
         pairs = seen * (seen + 1) // 2 + (queries - seen) * keys
-    heads = query.numel() // (queries * query.shape[-1])
-    return 2 * heads * pairs * (query.shape[-1] + value.shape[-1])
+    return 2 * math.prod(heads) * pairs * (width + value.shape[-1])

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""What annotation costs a pass, in one process: cost.py [--seconds S] [--code NAME=FOLDER]... NAME...
+"""What annotation costs a pass, in one process: cost.py [--seconds S] [--new N] [--code NAME=FOLDER]... NAME...
 
 Each program of program.py is built once. Its passes run in turns (ABBA) with annotation and without it: what annotation replaced in torch and
-transformers is put back for the passes without. Prints a line a program and version: the median of each side, the median of the differences
-within a round, and the middle half and a 95 % interval of that median, by the order of the differences.
+transformers is put back for the passes without. Python's garbage collector is off meanwhile. Prints a line a program and version: the median of
+each side, the median of the differences within a round, and the middle half and a 95 % interval of that median, by the order of the differences.
+
+--new makes passes of generate() shorter, so that more of them fit: the cost of a step is the same.
 """
 
 import argparse
+import gc
 import importlib
 import json
 import math
@@ -89,11 +92,14 @@ def measure(switch, run, seconds):
     names = list(switch.states)
     for name in names * 2:
         once(name)
+    gc.collect()
+    gc.disable()
     rounds, end = [], time.monotonic() + seconds
     while time.monotonic() < end or len(rounds) < 4:
         times = {name: once(name) for name in (names if len(rounds) % 2 else names[::-1])}
         rounds.append(times)
     switch.turn("")
+    gc.enable()
     return rounds
 
 
@@ -120,10 +126,11 @@ def tell(program_name, version, rounds):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=12)
+    parser.add_argument("--new", type=int, default=program.NEW, help="tokens that a pass of generate() makes")
     parser.add_argument("--code", action="append", metavar="NAME=FOLDER", help="a version of annotation; that of this tree without one")
     parser.add_argument("names", nargs="+", choices=program.PROGRAMS)
     args = parser.parse_args()
-    runs = {}
+    program.NEW, runs = args.new, {}
 
     def keep(name):
         def timed(passes, run):
