@@ -69,6 +69,7 @@ func (t *Timeline) detectPhases() Phases {
 	if len(pieces) == 0 {
 		return p
 	}
+	p.Repetitions = make([]Repetition, 0, len(pieces))
 	for i, c := range pieces {
 		r := Repetition{First: c.from, Last: c.to - 1, Start: t.Kernels[p.kernels[c.from]].Start, End: t.Kernels[p.kernels[c.to-1]].End}
 		if i+1 < len(pieces) && pieces[i+1].from == c.to {
@@ -441,7 +442,7 @@ func (t *Timeline) WithPhases() (*Timeline, Phases) {
 	b := phaseRanges{t: &made, calls: t.Correlate(), process: p.Process}
 	made.Names = slices.Clone(t.Names)
 	made.Domains = append(slices.Clone(t.Domains), Domain{Name: b.name(DetectedDomain), Process: p.Process, ID: -1})
-	made.Ranges = slices.Clone(t.Ranges)
+	made.Ranges = slices.Grow(slices.Clone(t.Ranges), len(p.Repetitions)+2)
 	setUp, repeat, inner, rest := b.name(DetectedSetUp), b.name(DetectedRepeat), b.name(DetectedInner), b.name(DetectedRest)
 	at := 0
 	for i, r := range p.Repetitions {
@@ -466,6 +467,7 @@ type phaseRanges struct {
 	t       *Timeline
 	calls   *Correlations
 	process uint32
+	spans   []Range // of the phase that is added, one a thread; kept for the next one
 }
 
 func (b *phaseRanges) name(s string) StringID {
@@ -476,21 +478,21 @@ func (b *phaseRanges) name(s string) StringID {
 // add opens a range on every thread that launched one of the kernels, from its
 // first to its last launch.
 func (b *phaseRanges) add(name StringID, kernels []uint32) {
-	spans := map[uint32]Range{}
+	b.spans = b.spans[:0]
 	for _, i := range kernels {
 		c := b.calls.Call(b.process, b.t.Kernels[i].Correlation)
 		if c == None {
 			continue
 		}
 		call := b.t.Calls.At(c)
-		r, ok := spans[call.Thread]
-		if !ok {
-			r = Range{Start: call.Start, End: call.End, Name: name, Domain: uint32(len(b.t.Domains) - 1), Thread: call.Thread, EndThread: None, Payload: None, Kind: PushPop}
+		at := slices.IndexFunc(b.spans, func(r Range) bool { return r.Thread == call.Thread })
+		if at < 0 {
+			at = len(b.spans)
+			b.spans = append(b.spans, Range{Start: call.Start, End: call.End, Name: name, Domain: uint32(len(b.t.Domains) - 1), Thread: call.Thread, EndThread: None, Payload: None, Kind: PushPop})
 		}
+		r := &b.spans[at]
 		r.Start, r.End = min(r.Start, call.Start), max(r.End, call.End)
-		spans[call.Thread] = r
 	}
-	for _, thread := range slices.Sorted(maps.Keys(spans)) {
-		b.t.Ranges = append(b.t.Ranges, spans[thread])
-	}
+	slices.SortFunc(b.spans, func(x, y Range) int { return cmp.Compare(x.Thread, y.Thread) })
+	b.t.Ranges = append(b.t.Ranges, b.spans...)
 }
