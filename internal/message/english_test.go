@@ -37,7 +37,6 @@ var otherText = map[string]string{
 	"analysis/limiter.go":     "units of evidence",
 	"analysis/modelwork.go":   "kind of a file, part of an error",
 	"analysis/operators.go":   "names of events of the torch profiler",
-	"analysis/steps.go":       "names of lanes are data, as those of the program",
 	"capture/attempt.go":      "comments of the shell script cmd.txt",
 	"capture/files.go":        "lines of nsys",
 	"capture/judge.go":        "lines of nsys and of PyTorch",
