@@ -33,25 +33,31 @@ DEFAULT_LIMIT = 20000
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """Calls a function once after a module has been imported."""
+    """Calls a function once after a module has been imported.
+
+    A module may be looked for and not imported: transformers asks importlib.util.find_spec() whether there is a torch.
+    """
 
     def __init__(self, actions):
         self.actions = actions
 
     def find_spec(self, name, path=None, target=None):
-        action = self.actions.get(name)
-        if action is None:
+        if name not in self.actions:
             return None
-        del self.actions[name]
         for finder in sys.meta_path:
             if finder is self or not hasattr(finder, "find_spec"):
                 continue
             spec = finder.find_spec(name, path, target)
             if spec is not None:
                 if spec.loader is not None and hasattr(spec.loader, "exec_module"):
-                    spec.loader = _Loader(spec.loader, action)
+                    spec.loader = _Loader(spec.loader, self.imported)
                 return spec
         return None
+
+    def imported(self, module):
+        action = self.actions.pop(module.__name__, None)
+        if action is not None:
+            action(module)
 
 
 class _Loader(importlib.abc.Loader):

@@ -495,6 +495,15 @@ if __name__ == "__main__":
         out = self.run_program("import torch, sitecustomize\nprint(hidden, sitecustomize.__file__)", path=[site])
         self.assertEqual(out.split(), ["ran", str(site / "sitecustomize.py")])
 
+    def test_a_program_that_looks_for_torch_before_it_imports_it(self):
+        """As transformers does, and the sessions that ship with deepprof."""
+        self.run_program(
+            "import importlib.util\nassert importlib.util.find_spec('torch').loader\n"
+            + MODEL
+            + "Model().eval()(torch.zeros(1, 4, dtype=torch.long))"
+        )
+        self.assertIn("prefill/Model/layers.1/mlp", self.paths())
+
     def test_a_program_without_torch(self):
         self.assertEqual(self.run_program("print(1)"), "1\n")
         self.assertEqual(self.records(), [])
