@@ -347,17 +347,17 @@ func (in *chainReader) more() bool {
 	return len(in.rest) > 0
 }
 
-// ReadByte implements io.ByteReader; what a chain holds is never cut.
-func (in *chainReader) ReadByte() (byte, error) {
+// byte is the next one; what a chain holds is never cut.
+func (in *chainReader) byte() byte {
 	in.more()
 	b := in.rest[0]
 	in.rest = in.rest[1:]
-	return b, nil
+	return b
 }
 
 func (in *chainReader) uvarint() (v uint64) {
 	for shift := 0; ; shift += 7 {
-		b, _ := in.ReadByte()
+		b := in.byte()
 		v |= uint64(b&0x7f) << shift
 		if b < 0x80 {
 			return v

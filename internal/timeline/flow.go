@@ -18,10 +18,6 @@ type FlowCall struct {
 	Site        uint32 // index into Timeline.Calls.Sites
 }
 
-// Flows tells whether what is around a call can be told from the calls before it alone:
-// no range is of the kind that any thread may close.
-func (t *Timeline) Flows() bool { return t.Feedable() }
-
 // attributeRanges is Attribute of a timeline whose kernels and calls come in a flow. The
 // ranges are listed by thread.
 func (t *Timeline) attributeRanges() (*Attribution, []uint32) {
