@@ -218,8 +218,8 @@ def _patch_module(torch, annotator):
 
 
 def _compiling_checks(compiling, compiler):
-    """What torch.compiler.is_compiling() tells, with one call less: a function that dynamo takes for True where it traces
-    the code that calls it, and a dict with the flag that everything else sets."""
+    """What torch.compiler.is_compiling() tells, with one call less: a function that dynamo takes for True where it
+    traces the code that calls it, and a dict with the flag that everything else sets."""
     dynamo = getattr(compiler, "is_dynamo_compiling", None)
     if dynamo is None or "_is_compiling_flag" not in vars(compiler):
         return compiling, {"_is_compiling_flag": False}
