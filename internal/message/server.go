@@ -5,7 +5,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 // serverWords are the words for a server, its windows and its load.
 var serverWords = map[fact.Code]words{
 	"server-measured":     {Text: "the server was measured without a profiler"},
-	"server-profiled":     {Text: "{n:window|windows} of the server were profiled"},
+	"server-profiled":     {Text: "{n:window of the server was|windows of the server were} profiled"},
 	"server-port-answers": {Text: "somebody answers at {address} before the server was started"},
 	"port-holder":         {Text: "[{process}]"},
 	"server-flooded":      {Text: "the server printed more than a gigabyte and was ended"},
