@@ -8,11 +8,12 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 )
 
 func main() {
-	collectOften()
+	ballast := collectOften()
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	out, err := onScreen(os.Stdout), onScreen(os.Stderr)
 	code := exitCode(run(ctx, os.Args[1:], out, err), err)
@@ -20,20 +21,19 @@ func main() {
 		code = exitInterrupted
 	}
 	stop()
+	runtime.KeepAlive(ballast)
 	os.Exit(code)
 }
 
-// ballast makes the collector wait until at least a quarter of it is garbage. It is never
-// touched, so that it takes no memory.
-var ballast []byte
-
 // collectOften keeps the memory of a large timeline close to what is in use. Its
 // events hold no pointers, so that collecting more often costs next to nothing. Where
-// little is in use, as while rows are written, the ballast keeps it from collecting all
-// the time.
-func collectOften() {
-	if os.Getenv("GOGC") == "" {
-		ballast = make([]byte, 64<<20)
-		debug.SetGCPercent(25)
+// little is in use, as while rows are written, it returns a ballast to keep: the
+// collector then waits until at least a quarter of that is garbage. It is never touched,
+// so that it takes no memory. nil where the user sets GOGC.
+func collectOften() []byte {
+	if os.Getenv("GOGC") != "" {
+		return nil
 	}
+	debug.SetGCPercent(25)
+	return make([]byte, 64<<20)
 }
