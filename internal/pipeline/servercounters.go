@@ -33,6 +33,7 @@ type counted struct {
 	times  []float64  // seconds from began to each step forward
 	stats  load.Stats // of the requests, up to the end of the load
 	why    string     // it ended without a word of ncu's; "" where it went its way
+	giveUp context.CancelCauseFunc
 }
 
 // quietTime is how long no launch may be counted under load before none is
@@ -59,13 +60,16 @@ func countServer(ctx context.Context, j *job, r pick.Request, take func(context.
 		return o, refuse(j.store, plan.StepNcu, j.dir, o)
 	}
 	c := &counted{served: s, wanted: r.Launches, limit: max(j.plan.Pipeline.Server.CountersTime, 2*r.Expected), began: time.Now()}
+	counting, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	c.giveUp = giveUp
 	driving, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		c.follow(driving)
 	}()
-	o, err := take(ctx, func(p capture.Progress) {
+	o, err := take(counting, func(p capture.Progress) {
 		if p.Stage == capture.Profiling {
 			c.note(int64(p.Done))
 		}
@@ -112,25 +116,17 @@ func (c *counted) note(done int64) {
 // follow drives the server and ends it once everything is counted.
 func (c *counted) follow(ctx context.Context) {
 	p := c.plan.Pipeline.Server
-	if err := c.untilReady(ctx, p.ReadyTimeout); err != nil {
-		c.why = err.Error()
-		c.end(ctx)
+	err := c.untilReady(ctx, p.ReadyTimeout)
+	if err == nil {
+		err = c.drive(ctx, requestTime*c.limit)
+	}
+	if err != nil {
+		if ctx.Err() == nil { // else ncu has ended, and says why
+			c.why = err.Error()
+			c.end(ctx)
+		}
 		return
 	}
-	if err := c.drive(ctx, requestTime*c.limit); err != nil {
-		c.why = err.Error()
-		c.end(ctx)
-		return
-	}
-	defer func() {
-		if c.load != nil {
-			c.stats = load.Between(c.load.Requests(), 0, c.load.Now(), load.Target{}) // those that are open leave no record
-			c.load.Stop()
-		}
-		if c.loader != nil {
-			c.loader.Stop()
-		}
-	}()
 	start, stop, own := c.engine.ProfileURLs(c.url)
 	if own {
 		c.untilPrompted(ctx, p.WarmupLimit)
@@ -140,7 +136,19 @@ func (c *counted) follow(ctx context.Context) {
 	if own {
 		c.switchProfiler(ctx, stop, "", stopTime) // SIGTERM ends it as well
 	}
+	c.stopLoad()
 	c.end(ctx)
+}
+
+// stopLoad ends the requests and keeps what they showed.
+func (c *counted) stopLoad() {
+	if c.load != nil {
+		c.stats = load.Between(c.load.Requests(), 0, c.load.Now(), load.Target{}) // those that are open leave no record
+		c.load.Stop()
+	}
+	if c.loader != nil {
+		c.loader.Stop()
+	}
 }
 
 // countedPrompts is how many prompts are counted before steps that only decode: a
@@ -244,23 +252,43 @@ func bothPassed(requests []load.Request, from int64) bool {
 	return prompt && decode
 }
 
-// end sends SIGTERM to the server, after which ncu writes its report and ends.
-// The server is found by the port that it listens on: ncu starts it, and a
-// signal to ncu would cut the report.
+// end sends SIGTERM to the server, after which ncu writes its report and ends, and
+// cancels the context. A server that goes on is killed after stop_s; where ncu does not
+// end then either, or nothing listens that could be told, ncu is given up. A signal to
+// ncu comes last, for it would cut the report.
 func (c *counted) end(ctx context.Context) {
-	if ctx.Err() != nil {
-		return
-	}
-	address := serving.Address(c.url)
-	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
-	if err != nil {
-		return
-	}
-	if p, ok := tool.PortHolder(port); ok {
-		if process, err := os.FindProcess(p.PID); err == nil {
-			_ = process.Signal(syscall.SIGTERM)
+	for _, s := range []struct {
+		signal syscall.Signal
+		wait   time.Duration
+	}{{syscall.SIGTERM, c.plan.Pipeline.Server.Stop}, {syscall.SIGKILL, stopTime}} {
+		if ctx.Err() != nil {
+			return
+		}
+		if !signalHolder(serving.Address(c.url), s.signal) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(s.wait):
 		}
 	}
+	c.giveUp(tool.ErrTimedOut)
+}
+
+// signalHolder sends a signal to the process that listens on an address, which ncu
+// started; false where none does.
+func signalHolder(address string, signal syscall.Signal) bool {
+	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
+	if err != nil {
+		return false
+	}
+	p, ok := tool.PortHolder(port)
+	if !ok {
+		return false
+	}
+	process, err := os.FindProcess(p.PID)
+	return err == nil && process.Signal(signal) == nil
 }
 
 // finishCounting adds what the requests showed to the verdict on ncu.

@@ -161,7 +161,7 @@ func (s *supervisor) watch(ctx context.Context) {
 			return
 		case <-done:
 			done = nil
-			s.canceled()
+			s.canceled(ctx)
 		case <-s.job.Interrupts:
 			s.press(ctx)
 		case now := <-tick.C:

@@ -195,6 +195,17 @@ func TestSuperviseFlood(t *testing.T) {
 	}
 }
 
+// TestSuperviseCause: a context that ends by a limit of the caller's is no interrupt.
+func TestSuperviseCause(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	ended, _, _ := superviseShell(t, ctx, `echo up; sleep 30`, func(j *Job) { j.OnLine = func(Line) { cancel(ErrTimedOut) } })
+	if ended.Stopped != TimedOut || ended.Exit.Duration > 20*time.Second {
+		t.Errorf("%q after %v", ended.Stopped, ended.Exit.Duration)
+	}
+}
+
 // TestTailIsBounded: a file that grows as fast as it is read does not hold the
 // reader, and its last line is seen all the same.
 func TestTailIsBounded(t *testing.T) {

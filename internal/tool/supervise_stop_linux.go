@@ -3,6 +3,7 @@ package tool
 import (
 	"cmp"
 	"context"
+	"errors"
 	"syscall"
 	"time"
 
@@ -23,11 +24,13 @@ func (s *supervisor) press(ctx context.Context) {
 }
 
 // canceled handles the end of the context: a first request, or a second one
-// after a first through Job.Interrupts.
-func (s *supervisor) canceled() {
+// after a first through Job.Interrupts. Its cause may be a limit of the caller's.
+func (s *supervisor) canceled(ctx context.Context) {
 	switch {
 	case s.pressed:
 		s.insist()
+	case s.requests == 0 && errors.Is(context.Cause(ctx), ErrTimedOut):
+		s.ask(TimedOut)
 	case s.requests == 0:
 		s.ask(Interrupted)
 	}

@@ -1,0 +1,99 @@
+package pipeline
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/tool"
+)
+
+// deafServer makes this test binary a server that ignores SIGTERM and says its address.
+const deafServer = "DEEPPROF_TEST_DEAF_SERVER"
+
+func init() {
+	if os.Getenv(deafServer) == "" {
+		return
+	}
+	signal.Ignore(syscall.SIGTERM)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		os.Exit(1)
+	}
+	os.Stdout.WriteString(l.Addr().String() + "\n")
+	time.Sleep(10 * time.Minute)
+	os.Exit(0)
+}
+
+// TestEndUnderNcu: a server that ignores SIGTERM is killed, and ncu is given up where
+// it does not end then, or where nothing listens.
+func TestEndUnderNcu(t *testing.T) {
+	server := exec.Command(os.Args[0], "-test.run=^$")
+	server.Env = append(os.Environ(), deafServer+"=1")
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Process.Kill()
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &counted{served: &served{job: &job{plan: &plan.Plan{}}, url: "http://" + strings.TrimSpace(address)}}
+	c.plan.Pipeline.Server.Stop = 50 * time.Millisecond
+	counting, giveUp := context.WithCancelCause(t.Context())
+	defer giveUp(nil)
+	c.giveUp = giveUp
+	driving, ended := context.WithCancel(t.Context())
+	go func() { // stands for ncu, which ends with the server
+		server.Wait()
+		ended()
+	}()
+	c.end(driving)
+	if counting.Err() != nil || driving.Err() == nil {
+		t.Errorf("ncu was given up (%v) or the server goes on (%v)", context.Cause(counting), driving.Err())
+	}
+	if state := server.ProcessState; state == nil || state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("the server ended by %v", state)
+	}
+	c.end(t.Context()) // nothing listens any more
+	if cause := context.Cause(counting); !errors.Is(cause, tool.ErrTimedOut) {
+		t.Errorf("ncu was not given up: %v", cause)
+	}
+}
+
+// TestBothPassed: counting goes on while the prompt or the step of decode that began
+// before the last counted launch has not come to its end.
+func TestBothPassed(t *testing.T) {
+	for name, test := range map[string]struct {
+		tokens [][]int64
+		want   bool
+	}{
+		"nothing came":         {[][]int64{{10, 20}, {}}, false},
+		"decode goes on":       {[][]int64{{10, 20, 150}, {}}, false},
+		"only a prompt ended":  {[][]int64{{10, 20}, {150}}, false},
+		"both":                 {[][]int64{{10, 20, 150}, {150}}, true},
+		"a prompt and its own": {[][]int64{{150, 160}}, true},
+	} {
+		var requests []load.Request
+		for _, tokens := range test.tokens {
+			requests = append(requests, load.Request{Tokens: tokens})
+		}
+		if got := bothPassed(requests, 100); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
