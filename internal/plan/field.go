@@ -95,10 +95,11 @@ func bound(sf reflect.StructField, tag string) (float64, bool) {
 // Key describes one key of the configuration.
 type Key struct {
 	Name    string   // dotted
-	Type    string   // as users know it: "an integer"
+	Type    string   // as users know it: "integer"
 	Form    string   // what a string looks like; "" where anything will do
 	Bounds  string   // of a number: "at least 1"; "" where there are none
 	Values  []string // what a string, or each element of a list, may be; nil where anything may
+	List    bool     // takes a list
 	Null    string   // what null means; "" where null is not allowed
 	Split   string   // a string stands for a list, cut at this character; "" where not
 	Mapping bool     // holds keys of its own, listed after it
@@ -112,8 +113,9 @@ func Describe() []Key {
 	var walk func(path string, t reflect.Type)
 	walk = func(path string, t reflect.Type) {
 		for _, f := range fieldsOf(t) {
+			_, name := f.typeName()
 			k := Key{
-				Name: join(path, f.key), Type: f.typeName(), Form: f.form, Bounds: f.limit.String(), Values: f.oneof,
+				Name: join(path, f.key), Type: name, Form: f.form, Bounds: f.limit.String(), Values: f.oneof, List: f.typ.Kind() == reflect.Slice,
 				Null: f.null, Split: f.split, Mapping: isMapping(f.typ),
 			}
 			out = append(out, k)

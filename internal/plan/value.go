@@ -266,7 +266,8 @@ func (d *decoder) plain(key string, n *config.Node) any {
 
 // want words what a key takes.
 func (f field) want() string {
-	text := f.typeName()
+	article, text := f.typeName()
+	text = article + text
 	switch bounds := f.limit.String(); {
 	case f.form != "":
 		text = f.form
@@ -281,25 +282,26 @@ func (f field) want() string {
 	return text
 }
 
-// typeName names the type of a key as users know it.
-func (f field) typeName() string {
+// typeName names the type of a key as users know it, and what stands before the
+// name in a sentence.
+func (f field) typeName() (article, name string) {
 	switch f.typ {
 	case reflect.TypeFor[bool]():
-		return "true or false"
+		return "", "true or false"
 	case reflect.TypeFor[int](), reflect.TypeFor[*int]():
-		return "an integer"
+		return "an ", "integer"
 	case reflect.TypeFor[float64]():
-		return "a number"
+		return "a ", "number"
 	case reflect.TypeFor[time.Duration]():
-		return "a number of seconds"
+		return "a ", "number of seconds"
 	case reflect.TypeFor[string]():
-		return "a string"
+		return "a ", "string"
 	case reflect.TypeFor[[]string]():
-		return "a list of strings"
+		return "a ", "list of strings"
 	case reflect.TypeFor[ModelConfig]():
-		return "a mapping or the path of a config.json"
+		return "a ", "mapping or the path of a config.json"
 	}
-	return "a mapping"
+	return "a ", "mapping"
 }
 
 // quoteHint tells how a number or boolean becomes the string that was wanted.

@@ -118,9 +118,9 @@ func (p *page) key(k plan.Key) {
 
 // typeOf words type, bounds and allowed values.
 func typeOf(k plan.Key) string {
-	text := strings.TrimPrefix(strings.TrimPrefix(k.Type, "an "), "a ")
+	text := k.Type
 	switch {
-	case len(k.Values) > 0 && k.Type == "a string":
+	case len(k.Values) > 0 && !k.List:
 		text = "one of `" + strings.Join(k.Values, "`, `") + "`"
 	case len(k.Values) > 0:
 		text += ", each one of `" + strings.Join(k.Values, "`, `") + "`"
