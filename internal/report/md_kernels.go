@@ -211,7 +211,7 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 			}
 			gain += ")"
 		}
-		items = append(items, fmt.Sprintf("NVIDIA's rule, %s%s: %s", prose(title), gain, prose(sentence(endShort(rule.Text, ruleText)))))
+		items = append(items, fmt.Sprintf("NVIDIA's rule, %s%s: %s", prose(title), gain, prose(Words.shorten(sentence(oneLine(rule.Text)), ruleText))))
 	}
 	if more > 0 {
 		items = append(items, message.Phrase("more-of-nvidias-rules-speak", thousands(int64(more))))
@@ -222,7 +222,7 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 // What a page shows of NVIDIA's rules about one kernel.
 const (
 	topRules = 4
-	ruleText = 320
+	ruleText = 320 // characters
 )
 
 // rulesThatMatter are those that promise most, and how many more there are.
@@ -249,22 +249,6 @@ func rulesThatMatter(all []analysis.RuleWords) (rules []analysis.RuleWords, more
 	})
 	shown := min(len(rules), topRules)
 	return rules[:shown], len(rules) - shown
-}
-
-// endShort cuts a text at the end of a sentence, or of a word.
-func endShort(s string, most int) string {
-	s = strings.TrimSpace(oneLine(s))
-	if len(s) <= most {
-		return s
-	}
-	s = strings.ToValidUTF8(s[:most], "")
-	if i := strings.LastIndex(s, ". "); i > most/3 {
-		return s[:i+1]
-	}
-	if i := strings.LastIndexByte(s, ' '); i > 0 {
-		s = s[:i]
-	}
-	return s + " ..."
 }
 
 func roofLabel(r *analysis.Result, id string) string {
