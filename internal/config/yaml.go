@@ -108,11 +108,13 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
 )
 
-// syntax words an error of the YAML parser. The library gives syntax errors as
-// texts alone (its typed errors are of decoding into structs), so this is the one
-// place that reads them; a text that it does not know is shown as it is. Lines are not all counted
-// from one: those of its grammar stage are one short, and the first line is
-// left out.
+// syntax words an error of the YAML parser. Version 3 of the library makes every
+// syntax error with fmt.Errorf, without a type, a code or a position (its one
+// typed error, TypeError, is of decoding into structs), so the text is the only
+// source and this is the one place that reads it; a text that it does not know is
+// shown as it is. Version 4 has a LoadError with stage and mark, and is not
+// released yet. Lines are not all counted from one: those of the grammar stage are
+// one short, and the first line is left out.
 func (r *yamlReader) syntax(data []byte, err error) *Error {
 	text := err.Error()
 	m := yamlErrorLine.FindStringSubmatch(text)
