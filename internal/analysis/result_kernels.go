@@ -236,7 +236,7 @@ type OperatorRest struct {
 type OperatorLimiter struct {
 	Kind     string    `json:"kind"`         // as in Limiter; "" without a verdict
 	Units    []string  `json:"units"`        // as in Limiter
-	Share    float64   `json:"share"`        // of the time of its kernels: limited by this
+	Share    float64   `json:"share"`        // of the time of its kernels that has this limiter
 	Coverage float64   `json:"coverage"`     // of the same: kernels with a verdict
 	Why      fact.Fact `json:"why,omitzero"` // why there is no verdict
 }

@@ -114,7 +114,7 @@ func shape(r *analysis.Result, name string) string {
 	return r.Workload.Shape[i].Value
 }
 
-// largerBatch follows from a decode stage that is busy and limited by the memory:
+// largerBatch follows from a decode stage that is busy and has the memory as its limiter:
 // all its sequences share one read of the weights.
 func largerBatch(r *analysis.Result) (Experiment, bool) {
 	batch := shape(r, "batch_size")

@@ -45,7 +45,7 @@ var findingWords = map[fact.Code]words{
 	},
 	"stage-busy": {
 		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys[, {of_share} of its {clean} on average in the unprofiled run]. The kernels decide how long it takes.",
-		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU works {of_share} of the time of {stage} ({times}): the work itself decides how long it takes.[ Most of that work is limited by {limits}.]",
+		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU works {of_share} of the time of {stage} ({times}): the work itself decides how long it takes.[ The limiter of most of that work is {limits}.]",
 	},
 	"stage-idle": {
 		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys[, {of_share} of its {clean} on average in the unprofiled run]. No kernel runs in the rest[; memory is copied or set for {copied} of it]; the main cause under nsys: {cause} ({cause_ns}).[ {more.}]",
@@ -132,20 +132,20 @@ var findingWords = map[fact.Code]words{
 		Plain: "The capture shows no work on a GPU. Either the program did not use it, or the capture did not see it.",
 	},
 	"limited-mostly": {
-		Text:  "{share} of the counted GPU time is limited by {kind} (counted: {covered} of {base}).",
-		Plain: "Where it was measured, the GPU's work is mostly limited by {kind}.",
+		Text:  "The limiter of {share} of the counted GPU time is {kind} (counted: {covered} of {base}).",
+		Plain: "Where it was measured, the limiter of most of the GPU's work is {kind}.",
 	},
 	"limited-most-often": {
-		Text:  "{share} of the counted GPU time is limited by {kind} (counted: {covered} of {base}).",
-		Plain: "Where it was measured, the limit differs from kernel to kernel; most often ({share} of the time) it is {kind}.",
+		Text:  "The limiter of {share} of the counted GPU time is {kind} (counted: {covered} of {base}).",
+		Plain: "Where it was measured, the limiter differs from kernel to kernel; most often ({share} of the time) it is {kind}.",
 	},
 	"region-limited": {
-		Text:  "{region} is limited by {limiter} ({ranges:range|ranges} measured as a whole, {ns} under ncu). {why.}",
-		Plain: "The part {region} is limited by {kind}.",
+		Text:  "The limiter of {region} is {limiter} ({ranges:range|ranges} measured as a whole, {ns} under ncu). {why.}",
+		Plain: "The limiter of the part {region} is {kind}.",
 	},
 	"kernel-limited": {
-		Text:  "{kernel} is limited by {limiter}. {why.}",
-		Plain: "The kernel {kernel} is limited by {kind}.",
+		Text:  "The limiter of {kernel} is {limiter}. {why.}",
+		Plain: "The limiter of the kernel {kernel} is {kind}.",
 	},
 	"first-saving": {
 		Text:  "Largest saving: {change}, {bound} {gain} of the {of} ({share}) of {scope} {times}[; likely about {estimate}].",

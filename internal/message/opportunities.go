@@ -79,7 +79,7 @@ var adviceWords = map[fact.Code]words{
 	"how-layout-torch": {Text: "Run the model and its input in channels_last (model.to(memory_format=torch.channels_last), the same for the input): convolutions on tensor cores work in NHWC and then need no conversion."},
 	"how-layout":       {Text: "Keep tensors in NHWC from the input on: convolutions on tensor cores work in it and then need no conversion."},
 	"how-limiter":      {Text: "Its limiter: {limiter}."},
-	"how-resource":     {Text: "Its occupancy is limited by {resource}: use less of it per block, or another block size."},
+	"how-resource":     {Text: "What limits its occupancy: {resource}. Use less of it per block, or another block size."},
 	"how-small":        {Text: "Spread the same work over more blocks (smaller tiles, split-K), so that every SM has some."},
 	"how-latency":      {Text: "Give each warp more independent work, or run more warps, to hide the stall."},
 	"how-l1":           {Text: "Reuse values in registers, and avoid bank conflicts."},

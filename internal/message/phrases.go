@@ -369,7 +369,6 @@ var pagePhrases = map[string]string{
 	"gpu-time-absent":                    "GPU time: %s%s",
 	"no-operator-has-gpu-time":           "No operator has GPU time of its own: [operators.md](operators.md) has them all.",
 	"operators-that-only-call-others":    "Operators that only call others are left out; [operators.md](operators.md) has them all.",
-	"held-back-by":                       "held back by",
 
 	// md_text.go
 	"recorded-run": "recorded run: these numbers are not of this machine", "the-run-failed": "The run failed", "the-run-was-interrupted": "The run was interrupted",

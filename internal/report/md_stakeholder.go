@@ -198,5 +198,5 @@ func (d *doc) plainKernels(r *analysis.Result) {
 		d.say("no-kernels", d.note(missing(r, message.Phrase("nothing-that-was-captured-holds"), withoutKernels...)))
 		return
 	}
-	writeView(d, ResultKernelView.only("short", "category", "calls", "total_ns", "share", "ncu_ns", "limiter").titled("category", "does").titled("limiter", message.Phrase("held-back-by")), kernelLines(r, newNames(r), pageKernels, false))
+	writeView(d, ResultKernelView.only("short", "category", "calls", "total_ns", "share", "ncu_ns", "limiter").titled("category", "does"), kernelLines(r, newNames(r), pageKernels, false))
 }
