@@ -21,15 +21,7 @@ func ask(t *testing.T, view, path string, partial bool) (string, error) {
 	v := views[slices.IndexFunc(views, func(v View) bool { return v.Name == view })]
 	r := NewRequest()
 	r.Paths, r.Partial, r.Data = []string{path}, partial, true
-	r.Analyze = func(ctx context.Context, _ string, paths []string) (*analysis.Result, error) {
-		var in analysis.Input
-		for _, path := range paths {
-			if err := in.Add(path); err != nil {
-				return nil, err
-			}
-		}
-		return analysis.Analyze(ctx, in)
-	}
+	r.Analyze = analyzeFiles
 	a, err := v.Answer(context.Background(), r)
 	if err != nil {
 		return "", err
@@ -41,6 +33,16 @@ func ask(t *testing.T, view, path string, partial bool) (string, error) {
 	}
 	_, err = a.After()
 	return out.String(), err
+}
+
+func analyzeFiles(ctx context.Context, _ string, paths []string) (*analysis.Result, error) {
+	var in analysis.Input
+	for _, path := range paths {
+		if err := in.Add(path); err != nil {
+			return nil, err
+		}
+	}
+	return analysis.Analyze(ctx, in)
 }
 
 func content(t *testing.T, fixture string) []byte {
