@@ -37,6 +37,12 @@ var phrases = func() map[string]string {
 // pagePhrases are those of pages and summaries, by the file of internal/report that
 // says them first.
 var pagePhrases = map[string]string{
+	// html/html.go
+	"opening-the-report":        "Opening the report. A browser that runs the program inside this file shows timeline, kernels, counters and roofline; these are the findings.",
+	"report-cannot-be-shown":    "The report cannot be shown: %s.",
+	"file-carries-no-result":    "this file carries no result",
+	"browser-cannot-decompress": "this browser cannot decompress the result; open the file in a browser of 2023 or later",
+
 	// compare.go
 	"totals-stages-and-requests-are": "totals, stages and requests are in the order of the program, other tables begin with the largest change",
 	"base-new-changes-under-do":      "base: %s; new: %s; changes under %s do not count",

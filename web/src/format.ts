@@ -2,12 +2,14 @@
 // of an axis, rows that a filter leaves. Every other number comes with its text
 // from Go (KEY_text beside KEY), so that the page and the reports agree.
 
+import { say } from "./words";
+
 const gap = "\u00a0"; // a number and its unit stay on one line
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 /** Three significant digits without an exponent. */
 export function digits(value: number, significant = 3): string {
-  if (!Number.isFinite(value)) return "n/a";
+  if (!Number.isFinite(value)) return say("absent");
   if (value === 0) return "0";
   const magnitude = Math.floor(Math.log10(Math.abs(value)));
   if (magnitude >= significant - 1) return grouped.format(value);

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { App } from "./app";
-import { load } from "./load";
+import { load, note } from "./load";
 import { Model } from "./model";
 import { startPrinting } from "./printing";
 import { startTheme } from "./theme";
@@ -18,7 +18,6 @@ load().then(
     performance.mark("ready"); // bench/page reads these marks
   },
   (error: unknown) => {
-    const note = document.getElementById("static-note");
-    if (note) note.textContent = `The report cannot be shown: ${error instanceof Error ? error.message : String(error)}.`;
+    note.textContent = note.dataset["fails"]!.replace("{why}", () => (error instanceof Error ? error.message : String(error)));
   },
 );

@@ -40,6 +40,7 @@ const MaxBytes = 5_000_000
 type page struct {
 	Title    string
 	Banner   string
+	Note     note
 	Policy   string
 	Style    template.CSS
 	Script   template.JS
@@ -48,6 +49,15 @@ type page struct {
 	Events   template.JS // see packEvents; "" without
 	Licences string
 	Result   *analysis.Result
+}
+
+// note is what stands above the static part: while the page opens, and where it
+// cannot. The page has no other words before it has read its result.
+type note struct {
+	Opening string
+	Fails   string // the page puts its reason in the place of {why}
+	Empty   string // reasons: the file carries no result,
+	Old     string // or the browser cannot read it
 }
 
 // Write writes the report of r as one HTML file of at most MaxBytes. Where r is
@@ -77,8 +87,12 @@ func Write(w io.Writer, r *analysis.Result) error {
 	}
 	var out bytes.Buffer
 	err = pageTemplate.Execute(&out, page{
-		Title:    title(r),
-		Banner:   banner(r.Source.Status),
+		Title:  title(r),
+		Banner: banner(r.Source.Status),
+		Note: note{
+			Opening: message.Phrase("opening-the-report"), Fails: message.Phrase("report-cannot-be-shown", "{why}"),
+			Empty: message.Phrase("file-carries-no-result"), Old: message.Phrase("browser-cannot-decompress"),
+		},
 		Policy:   policy(script, style),
 		Style:    template.CSS(style),
 		Script:   template.JS(script),
