@@ -18,29 +18,39 @@ type LaunchPlace struct {
 
 const maxLaunchPlaces = 12 // of a kernel
 
-// findLaunchPlaces tells for each kernel which modules and ranges of the scope launch
-// it.
+// KernelSteps are the steps that launch a kernel.
+type KernelSteps struct {
+	Steps int     `json:"steps"`
+	Of    int     `json:"of"`            // steps of the timeline
+	Each  float64 `json:"launches_mean"` // in a step that launches it, on average
+}
+
+// findLaunchPlaces tells for each kernel which modules, ranges and steps of the scope
+// launch it. Kernels of a CUDA graph are in the stage that launches the graph, and in
+// the module that was open when they were captured.
 func (tr *timelineReader) findLaunchPlaces() {
 	if tr.brief {
 		return
 	}
-	at := tr.tl.at
+	at, made := tr.tl.at, tr.tl.at
 	if tr.tl.recalled != nil {
-		at = tr.tl.recalled
+		made = tr.tl.recalled
 	}
-	names := at.LaunchPlaces()
-	type key struct{ kernel, place uint32 }
+	launched, captured := at.LaunchPlaces(), made.LaunchPlaces()
+	steps := newStepCount(tr.tl, len(tr.res.Kernels))
+	type key struct{ kernel, launched, captured uint32 }
 	sums := map[key]*LaunchPlace{}
 	for i := range tr.tl.t.Kernels {
 		kernel := tr.tl.kernel[i]
 		if kernel == noKernel || !tr.tl.counts(i) {
 			continue
 		}
-		k := key{kernel, at.KernelPlace(i)}
+		steps.add(i, kernel)
+		k := key{kernel, at.KernelPlace(i), made.KernelPlace(i)}
 		s := sums[k]
 		if s == nil {
-			name := names[k.place]
-			s = &LaunchPlace{Stage: name.Stage, Module: name.Module}
+			by, in := launched[k.launched], captured[k.captured]
+			s = &LaunchPlace{Stage: cmp.Or(by.Stage, in.Stage), Module: cmp.Or(in.Module, by.Module)}
 			sums[k] = s
 		}
 		s.Calls++
@@ -72,7 +82,53 @@ func (tr *timelineReader) findLaunchPlaces() {
 	tr.res.Modules = moduleTree(places)
 	for i := range tr.res.Kernels {
 		tr.res.Kernels[i].Places = sortPlaces(lists[i])
+		tr.res.Kernels[i].Steps = steps.of(i)
 	}
+}
+
+// A stepCount counts the steps that launch each kernel; nil counts none.
+type stepCount struct {
+	step  func(kernel int) int
+	steps int
+	seen  [][]bool // by group of kernels and step
+	calls []int64  // in steps
+}
+
+func newStepCount(tl *timed, kernels int) *stepCount {
+	if tl.steps == nil {
+		return nil
+	}
+	return &stepCount{step: tl.steps.KernelStep(tl.at), steps: len(tl.steps.Steps), seen: make([][]bool, kernels), calls: make([]int64, kernels)}
+}
+
+// add counts a launch of a group of kernels.
+func (c *stepCount) add(launch int, group uint32) {
+	if c == nil {
+		return
+	}
+	at := c.step(launch)
+	if at < 0 {
+		return
+	}
+	if c.seen[group] == nil {
+		c.seen[group] = make([]bool, c.steps)
+	}
+	c.seen[group][at] = true
+	c.calls[group]++
+}
+
+func (c *stepCount) of(group int) *KernelSteps {
+	if c == nil || c.calls[group] == 0 {
+		return nil
+	}
+	out := KernelSteps{Of: c.steps}
+	for _, in := range c.seen[group] {
+		if in {
+			out.Steps++
+		}
+	}
+	out.Each = float64(c.calls[group]) / float64(out.Steps)
+	return &out
 }
 
 func sortPlaces(of map[LaunchPlace]*LaunchPlace) []LaunchPlace {

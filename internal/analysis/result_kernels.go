@@ -34,6 +34,8 @@ type Kernel struct {
 	Histogram *Histogram  `json:"histogram,omitempty"` // of durations
 	// Places are what launches it, those with most of its time first.
 	Places []LaunchPlace `json:"places,omitempty"`
+	// Steps are the steps that launch it; nil where the timeline has none, or none does.
+	Steps *KernelSteps `json:"steps,omitempty"`
 
 	Registers     int32   `json:"registers,omitempty"`
 	StaticShared  int32   `json:"static_shared_bytes,omitempty"`

@@ -8,8 +8,8 @@ var pageWords = map[fact.Code]words{
 	"page-more":           {Text: "{by} more than in {run}"},
 	"page-less":           {Text: "{by} less than in {run}"},
 	"page-same":           {Text: "as in {run}"},
-	"page-was":            {Text: "{value} in {run}"},
-	"page-strip":          {Text: "GPU time of each layer in each step, as a share of what the layer usually takes in steps of that kind: white up to the median, darkest from twice the median on.[ A column is up to {n} steps, and shows the longest.] A click shows the step in the timeline"},
+	"page-from":           {Text: "{change} from {value} in {run}"},
+	"page-strip":          {Text: "GPU time of each layer in each step, as a share of what the layer usually takes in steps of that kind: pale up to the median, strongest from twice the median on.[ A column is up to {n} steps, and shows the longest.] A click shows the step in the timeline"},
 }
 
 var pageLabels = map[string]map[string]string{

@@ -48,7 +48,7 @@ var pageTexts = map[string]string{
 	"whole-timeline": "the whole timeline",
 
 	"findings": "Findings", "findings-none": "Nothing stands out.", "findings-untold": "No finding: what was captured supports no statement about where time could be saved.",
-	"findings-plainly": "In plain words", "weight-high": "Important", "weight-medium": "Worth knowing", "weight-low": "Minor",
+	"findings-plainly": "In plain words", "paper-kernels": "The kernels that take most GPU time", "weight-high": "Important", "weight-medium": "Worth knowing", "weight-low": "Minor",
 
 	"time":       "Where the time goes",
 	"time-lead":  "Wall time of each stage under nsys: kernels run, by category, and no kernel runs (hatched), by cause. Copies are such a cause; GPU busy above counts them as work.",
@@ -78,7 +78,7 @@ var pageTexts = map[string]string{
 	"modules": "Modules", "modules-label": "Modules by GPU time. Enter zooms.",
 
 	"steps": "Steps", "steps-table": "Distribution of the steps", "steps-what": "steps", "steps-axis": "duration of a step", "layers-over-steps": "Layers over steps",
-	"outliers": "Layers that took longer than usual", "strip-step": "{group}, step {first}[ to {last}]", "strip-label": "GPU time of each layer in each step; the table below lists what stands out",
+	"outliers": "Layers that took longer than usual", "strip-step": "{group}, step {first}[ to {last}]", "strip-axis": "number of the step, {group}", "strip-label": "GPU time of each layer in each step; the table below lists what stands out",
 	"histogram-launches": "launches", "histogram-none": "No durations to show.", "histogram-label": "{what}; the table below has the numbers",
 	"histogram-axis": "{what}, at most {most} in a bin", "histogram-duration": "duration of a launch", "histogram-as-table": "Histogram as a table",
 
@@ -100,7 +100,8 @@ var pageTexts = map[string]string{
 	"busiest": "Busiest unit: [{unit}, ]at {share} of its peak[ ({how})].", "busiest-by": "{metric}: how busy the unit is, with all that it does[; the roofline counts the {bytes} alone]",
 	"moved-dram": "bytes to and from DRAM", "moved-l2": "bytes that L2 hands to L1", "moved-l1": "bytes that loads take from L1",
 	"launch": "Launch", "grid": "Grid", "block": "Block", "waves": "Waves", "registers": "Registers per thread", "static-shared": "Static shared memory", "dynamic-shared": "Dynamic shared memory", "mangled": "Mangled name",
-	"time-by-stage": "Time by stage", "of-kernel": "Of this kernel", "time-column": "Time", "count-column": "Count", "outside-stages": "outside stages", "launched-from": "Launched from", "modules-and-ranges": "Modules and ranges",
+	"time-by-stage": "Time by stage", "of-kernel": "Of this kernel", "time-column": "Time", "count-column": "Count", "outside-stages": "outside stages", "launched-from": "Launched from", "no-module": "in no module",
+	"kernel-steps": "In {n} of {of:step|steps}, on average {each} times in each of them.", "modules-and-ranges": "Modules and ranges",
 	"module": "Module", "operator": "Operator", "through": "Through", "memory-chart": "Memory chart", "cache-hits": "hits {share}",
 	"stalls": "Stall reasons", "stalls-what": "A warp waits for", "stalls-share": "Of its time", "durations": "Durations", "durations-of": "Durations of {n:launch|launches}",
 	"counters": "Counters", "not-counted": "Not counted[: {why}]", "counters-search": "Name of a counter", "counters-no-match": "No counter matches.", "counters-other": "Other counters",

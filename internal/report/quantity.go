@@ -25,6 +25,7 @@ var quantities = []struct {
 	{"intensity", significant},
 	{"waves", significant},
 	{"speedup", significant},
+	{"launches_mean", significant},
 }
 
 // HasText tells whether a number under the key of a result has a text of its own:

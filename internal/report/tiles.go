@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -19,12 +20,12 @@ type Tile struct {
 	Change string `json:"change,omitempty"`
 }
 
-// Codes of what a tile says of the baseline. by, run; value
+// Codes of what a tile says of the baseline. by, run; change, value, run
 const (
 	codeMore fact.Code = "page-more"
 	codeLess fact.Code = "page-less"
 	codeSame fact.Code = "page-same"
-	codeWas  fact.Code = "page-was"
+	codeFrom fact.Code = "page-from"
 )
 
 // changed says a relative change against a run.
@@ -39,36 +40,55 @@ func changed(change float64, run string) string {
 	return message.Text(fact.New(code, fact.Share("by", by), fact.Name("run", run)))
 }
 
-// measureChange is how a measure differs from that of the baseline.
-func measureChange(r *analysis.Result, name string) string {
+// measureChange is how a measure differs from that of the baseline, and what it is
+// there.
+func measureChange(r *analysis.Result, name string, write func(float64) string) string {
 	if r.Baseline == nil {
 		return ""
 	}
 	for _, m := range r.Baseline.Measures {
 		if m.Name == name {
-			return changed(m.Change, r.Baseline.Name)
+			return changedFrom(r, signedShare(m.Change), write(m.Value))
 		}
 	}
 	return ""
 }
 
-// useBefore has the use of the stages in the baseline.
-func useBefore(r *analysis.Result, use string) string {
+// useChange is how the use of the stages differs from that in the baseline, relative
+// as of every measure, and what it is there.
+func useChange(r *analysis.Result, use string, of func(*analysis.Stage) []analysis.Utilization) string {
 	if r.Baseline == nil {
 		return ""
 	}
-	var values []string
+	var changes, values []string
 	for i := range r.Stages {
+		now := analysis.FirstUse(of(&r.Stages[i]))
+		if now == nil {
+			continue
+		}
 		for _, u := range r.Baseline.Uses {
-			if u.Name == use && u.Stage == r.Stages[i].Name {
-				values = append(values, percent(u.Share))
+			if u.Name == use && u.Stage == r.Stages[i].Name && u.Share > 0 {
+				changes, values = append(changes, signedShare(*now/u.Share-1)), append(values, percent(u.Share))
 			}
 		}
 	}
 	if len(values) == 0 {
 		return ""
 	}
-	return message.Text(fact.New(codeWas, fact.Name("value", strings.Join(values, " / ")), fact.Name("run", r.Baseline.Name)))
+	return changedFrom(r, strings.Join(changes, " / "), strings.Join(values, " / "))
+}
+
+func changedFrom(r *analysis.Result, change, value string) string {
+	return message.Text(fact.New(codeFrom, fact.Name("change", change), fact.Name("value", value), fact.Name("run", r.Baseline.Name)))
+}
+
+// signedShare writes a relative change: "-16.1 %".
+func signedShare(x float64) string {
+	digits := 1
+	if math.Abs(x) >= 1 {
+		digits = 0
+	}
+	return fmt.Sprintf("%+.*f %%", digits, 100*x)
 }
 
 // KernelChange is how the typical launch of a kernel differs from that of the same
@@ -89,7 +109,7 @@ func PageTiles(r *analysis.Result) []Tile {
 		of   func(*analysis.Stage) []analysis.Utilization
 	}{{"MFU", func(s *analysis.Stage) []analysis.Utilization { return s.MFU }}, {"MBU", func(s *analysis.Stage) []analysis.Utilization { return s.MBU }}} {
 		if t, ok := useTile(m.name, r.Stages, m.of); ok {
-			t.Change = useBefore(r, strings.ToLower(m.name))
+			t.Change = useChange(r, strings.ToLower(m.name), m.of)
 			tiles = append(tiles, t)
 		}
 	}
@@ -103,11 +123,13 @@ func servingTiles(r *analysis.Result) []Tile {
 		return nil
 	}
 	return []Tile{
-		{message.Phrase("time-to-first-token"), elapsed(w.Stats.TTFT.P50), "median, " + w.Name, measureChange(r, "ttft_ms")},
-		{message.Phrase("time-per-token"), elapsed(w.Stats.TPOT.P50), "median, " + w.Name, measureChange(r, "token_ms")},
-		{"Tokens/s", significant(w.Stats.TokensPerSecond), w.Name, measureChange(r, "tokens_per_s")},
+		{message.Phrase("time-to-first-token"), elapsed(w.Stats.TTFT.P50), "median, " + w.Name, measureChange(r, "ttft_ms", milliseconds)},
+		{message.Phrase("time-per-token"), elapsed(w.Stats.TPOT.P50), "median, " + w.Name, measureChange(r, "token_ms", milliseconds)},
+		{"Tokens/s", significant(w.Stats.TokensPerSecond), w.Name, measureChange(r, "tokens_per_s", significant)},
 	}
 }
+
+func milliseconds(ms float64) string { return elapsed(ms * 1e6) }
 
 // tileMeasures are the measures of the unprofiled run that have a tile.
 var tileMeasures = []string{"ttft_ms", "token_ms", "forward_ms", "tokens_per_s", "images_per_s"}
@@ -120,13 +142,11 @@ func aggregateTiles(r *analysis.Result) (tiles []Tile) {
 			if a.Name != name {
 				continue
 			}
-			value := significant(a.P50)
+			write := func(x float64) string { return strings.TrimSpace(significant(x) + " " + a.Unit) }
 			if a.Unit == "ms" {
-				value = elapsed(a.P50 * 1e6)
-			} else if a.Unit != "" {
-				value += " " + a.Unit
+				write = milliseconds
 			}
-			tiles = append(tiles, Tile{aggregateLabel(a), value, message.Phrase("median-unprofiled"), measureChange(r, name)})
+			tiles = append(tiles, Tile{aggregateLabel(a), write(a.P50), message.Phrase("median-unprofiled"), measureChange(r, name, write)})
 		}
 	}
 	return tiles

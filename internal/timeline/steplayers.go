@@ -137,6 +137,13 @@ func (f *stepFinder) around(call uint32) int {
 	return f.step
 }
 
+// KernelStep gives the step around the launch of a kernel, as an index of Steps; -1
+// for none. It is fastest for kernels in the order of their launches.
+func (s *StepLayers) KernelStep(launched *Attribution) func(kernel int) int {
+	f := stepFinder{a: launched, numbers: s.stepNumbers(launched)}
+	return func(kernel int) int { return f.around(launched.KernelLaunch(kernel)) }
+}
+
 // eachKernelByStart visits the kernels in the order in which they ran.
 func (t *Timeline) eachKernelByStart(visit func(i int)) {
 	if t.inOrder(OpKernel, len(t.Kernels)) {

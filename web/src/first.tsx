@@ -1,7 +1,7 @@
 import { Tile } from "./kernelpage";
 import { sentence, stop } from "./format";
 import { list } from "./list";
-import { useModel, type Model } from "./model";
+import { untimed, useModel, type Model } from "./model";
 import { Shortened, Swatch } from "./parts";
 import { usePrinting } from "./printing";
 import type { Opportunity, Stage } from "./result";
@@ -16,6 +16,8 @@ export function unfinished(status: string | undefined): boolean {
 
 const mostStages = 4;
 const mostActions = 3;
+const mostPlain = 5; // findings of the first page on paper
+const mostKernels = 5; // of it
 
 /** The first screen: what the result says, in a sentence, a few numbers, bars and the three changes that save most. */
 export function First() {
@@ -45,7 +47,7 @@ export function First() {
       )}
       <StageBars />
       <Actions />
-      <PlainFindings />
+      <OnPaper />
     </div>
   );
 }
@@ -188,18 +190,46 @@ function Actions() {
   );
 }
 
-/** On paper the first page is for those who read no other: what was found, in plain words. */
-function PlainFindings() {
-  const { result } = useModel();
-  const printing = usePrinting();
-  const findings = list(result.findings).slice(0, mostActions);
-  if (!printing || findings.length === 0) return null;
+/** On paper the first page is for those who read no other: what was found, in plain words, where the GPU time goes, and what it was measured on. */
+function OnPaper() {
+  const model = useModel();
+  const { result } = model;
+  if (!usePrinting()) return null;
+  const findings = list(result.findings).slice(0, mostPlain);
+  const kernels = model.kernels.filter((k) => !untimed(k)).slice(0, mostKernels);
+  const e = result.environment;
+  const versions = (["driver", "cuda", "nsys", "ncu"] as const).filter((id) => e[id]).map((id) => `${say(`environment-${id}`)} ${e[id]}`);
   return (
-    <ul class="plain-findings" id="plain-findings">
-      {findings.map((f) => (
-        <li key={f.id}>{f.plain || f.text}</li>
-      ))}
-    </ul>
+    <>
+      {findings.length > 0 && (
+        <div>
+          <h2>{say("findings-plainly")}</h2>
+          <ul class="plain-findings" id="plain-findings">
+            {findings.map((f) => (
+              <li key={f.id}>{f.plain || f.text}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {kernels.length > 0 && (
+        <table class="data small" id="paper-kernels">
+          <caption>{say("paper-kernels")}</caption>
+          <tbody>
+            {kernels.map((k) => (
+              <tr key={k.id}>
+                <th scope="row" class="mono">
+                  {model.label(k)}
+                </th>
+                <td class="num">{k.total_ns_text}</td>
+                <td class="num">{k.share_text}</td>
+                <td>{k.limiter.kind ? k.limiter.label : model.palette.label(k.category)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <p class="quiet">{[...subjectFacts(model), ...versions].join(" · ")}</p>
+    </>
   );
 }
 

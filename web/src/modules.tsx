@@ -1,10 +1,11 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { list } from "./list";
 import { useModel } from "./model";
 import type { ModuleBox } from "./result";
 import { useKept } from "./route";
 import { useTheme } from "./theme";
 import { hideTip, showTip } from "./tip";
+import { useLabels } from "./width";
 import { say } from "./words";
 
 const boxHeight = 24;
@@ -17,13 +18,15 @@ export function Modules() {
   const [path, choose] = useKept("module");
   const chosen = all.find((b) => b.path === path) ?? null;
   const shown = useMemo(() => all.filter((b) => !chosen || inside(b, chosen) || inside(chosen, b)), [all, chosen]);
+  const holder = useRef<HTMLDivElement>(null);
+  const fitting = useLabels(holder);
   if (all.length === 0) return null;
   const depth = shown.reduce((m, b) => Math.max(m, b.depth), 0) + 1;
   const lines = (b: ModuleBox) => [b.path, `${b.ns_text}, ${b.share_text}`];
   return (
     <>
       <h3>{say("modules")}</h3>
-      <div class="flame" id="modules" role="group" aria-label={say("modules-label")} style={{ height: `${depth * boxHeight}px` }} onPointerLeave={hideTip}>
+      <div ref={holder} class="flame" id="modules" role="group" aria-label={say("modules-label")} style={{ height: `${depth * boxHeight}px` }} onPointerLeave={hideTip}>
         {shown.map((b) => {
           const [from, width] = place(b, chosen);
           return (
@@ -36,7 +39,7 @@ export function Modules() {
               onClick={() => choose(b === chosen ? "" : b.path)}
               onPointerMove={(e) => showTip(e.clientX, e.clientY, lines(b))}
             >
-              {width > 0.02 && b.name}
+              {fitting(b.name, width)}
             </button>
           );
         })}

@@ -13,6 +13,7 @@ import { openKernel, useKept } from "./route";
 import { SplitBar } from "./stages";
 import { useTheme } from "./theme";
 import { hideTip, showTip } from "./tip";
+import { useLabels } from "./width";
 import { say } from "./words";
 
 export function Regions() {
@@ -75,6 +76,7 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
   const depth = boxes.reduce((m, b) => Math.max(m, b.depth), 0) + 1;
   const holder = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0);
+  const fitting = useLabels(holder);
   const focusNext = useRef(-1);
   const current = Math.min(at, boxes.length - 1);
 
@@ -141,7 +143,7 @@ function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; selec
               onFocus={() => setAt(i)}
               onPointerMove={(e) => showTip(e.clientX, e.clientY, lines(b))}
             >
-              {b.width > 0.02 && <span class={label(b).length > 3 ? "long" : "short"}>{label(b)}</span>}
+              {fitting(label(b), b.width)}
             </button>
           );
         })}

@@ -240,6 +240,7 @@ export interface Kernel {
   stages?: StageTime[] | null;
   histogram?: Histogram;
   places?: LaunchPlace[] | null;
+  steps?: KernelSteps;
   registers?: number;
   static_shared_bytes?: number;
   static_shared_bytes_text?: string;
@@ -704,6 +705,13 @@ export interface LaunchPlace {
   ns_text: string;
   share: number;
   share_text: string;
+}
+
+export interface KernelSteps {
+  steps: number;
+  of: number;
+  launches_mean: number;
+  launches_mean_text: string;
 }
 
 export interface Counted {

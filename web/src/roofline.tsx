@@ -1,5 +1,5 @@
 import type { TargetedKeyboardEvent } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { columnsOf, linesOf, ReportTable } from "./columns";
 import { prefixed } from "./format";
@@ -7,9 +7,11 @@ import { list } from "./list";
 import { useModel, type Model } from "./model";
 import { KernelLink, Section, Swatch } from "./parts";
 import type { Peak, Point } from "./result";
+import { nameDots, nameSlopes, spotsOf, type Dot, type Line } from "./rooflinelabels";
 import { openKernel, useKept } from "./route";
 import { DataTable } from "./table";
 import { hideTip, showTip } from "./tip";
+import { useWidth } from "./width";
 import { say } from "./words";
 
 const levels = ["dram", "l2", "l1"];
@@ -147,7 +149,12 @@ export function RooflinePlot(p: PlotProps) {
   const current = Math.min(at, points.length - 1);
   const best = memory.length ? Math.max(...memory.map((m) => m.value)) : Infinity;
   const start = (c: Peak) => x(Math.max(x0, c.value / best)); // of a ceiling
-  const dots = points.map((q) => ({ x: x(q.intensity), y: y(q.flops), r: radius(q) }));
+  const dots = points.map((q) => ({ x: x(q.intensity), y: y(q.flops), r: radius(q), text: levelNames[q.memory] ?? q.memory }));
+  const slopes = memory.map((m) => {
+    const [from, to] = [Math.max(x0, y0 / m.value), Math.min(x1, ceiling / m.value)];
+    return { x0: x(from), y0: y(from * m.value), x1: x(to), y1: y(to * m.value), text: `${p.small ? (levelNames[m.id] ?? m.label) : m.label} ${m.value_text}` };
+  });
+  const names = nameAll(slopes, dots, placeLabels(compute, y, start, width - margin.right - 4, dots), { x0: margin.left, y0: margin.top, x1: width, y1: height - margin.bottom }, p.small ?? false);
 
   function onKey(e: TargetedKeyboardEvent<SVGGElement>, i: number) {
     const steps: Record<string, number> = { ArrowRight: i + 1, ArrowDown: i + 1, ArrowLeft: i - 1, ArrowUp: i - 1, Home: 0, End: points.length - 1 };
@@ -188,15 +195,11 @@ export function RooflinePlot(p: PlotProps) {
         <text class="axis" x={(margin.left + width - margin.right) / 2} y={height - 6} text-anchor="middle">
           {say("roofline-x")}
         </text>
-        {memory.map((m) => {
-          const from = Math.max(x0, y0 / m.value);
-          const to = Math.min(x1, ceiling / m.value);
-          return (
-            <g key={m.id} class={m.measured ? "roof" : "roof assumed"}>
-              <line x1={x(from)} y1={y(from * m.value)} x2={x(to)} y2={y(to * m.value)} />
-            </g>
-          );
-        })}
+        {memory.map((m, i) => (
+          <g key={m.id} class={m.measured ? "roof" : "roof assumed"}>
+            <line x1={slopes[i]!.x0} y1={slopes[i]!.y0} x2={slopes[i]!.x1} y2={slopes[i]!.y1} />
+          </g>
+        ))}
         {compute.map((c) => (
           <g key={c.id} class={c.measured ? "roof" : "roof assumed"}>
             <line x1={start(c)} x2={x(x1)} y1={y(c.value)} y2={y(c.value)} />
@@ -219,27 +222,15 @@ export function RooflinePlot(p: PlotProps) {
               onPointerLeave={hideTip}
             >
               <circle cx={x(q.intensity)} cy={y(q.flops)} r={radius(q)} fill={model.palette.category(kernel?.category ?? "other")} />
-              {p.small && (
-                <text x={x(q.intensity)} y={y(q.flops) + (i % 2 === 0 ? -11 : 21)} text-anchor="middle">
-                  {levelNames[q.memory] ?? q.memory}
-                </text>
-              )}
             </g>
           );
         })}
-        {memory.map((m, i) => {
-          const from = Math.max(x0, y0 / m.value);
-          const to = Math.min(x1, ceiling / m.value);
-          const at = from * (to / from) ** ((i + 1) / (memory.length + 1));
-          const under = memory.length > 1 && memory.every((o) => o.value >= m.value); // above it lies the next slope
-          const angle = (Math.atan2(y(to * m.value) - y(from * m.value), x(to) - x(from)) * 180) / Math.PI;
-          return (
-            <text key={m.id} class="roof-label" transform={`translate(${x(at)} ${y(at * m.value) + (under ? 17 : -7)}) rotate(${angle})`} text-anchor="middle">
-              {p.small ? (levelNames[m.id] ?? m.label) : m.label} {m.value_text}
-            </text>
-          );
-        })}
-        {placeLabels(compute, y, start, width - margin.right - 4, dots).map((l) => (
+        {[...names.slopes, ...names.dots].map((l, i) => (
+          <text key={i} class={i < names.slopes.length ? "roof-label" : "point-label"} transform={`translate(${l.x} ${l.y}) rotate(${l.angle})`} text-anchor="middle">
+            {l.text}
+          </text>
+        ))}
+        {names.ceilings.map((l) => (
           <text key={l.roof.id} class="roof-label" x={l.x} y={l.y} text-anchor="end">
             {l.text}
           </text>
@@ -260,19 +251,11 @@ function describe(model: Model, roofs: Peak[], q: Point): string[] {
   ];
 }
 
-/** The width that an element has, in pixels. */
-function useWidth(of: { current: HTMLElement | null }, before: number): number {
-  const [width, setWidth] = useState(before);
-  useLayoutEffect(() => {
-    const e = of.current;
-    if (!e) return;
-    const measure = () => e.clientWidth > 0 && setWidth(e.clientWidth);
-    const observer = new ResizeObserver(measure);
-    observer.observe(e);
-    measure();
-    return () => observer.disconnect();
-  }, [of.current]);
-  return width;
+/** Places every text of the plot; on the page of a kernel its points are named. */
+function nameAll(slopes: (Line & { text: string })[], dots: (Dot & { text: string })[], ceilings: Placed[], box: Line, small: boolean) {
+  const taken = ceilings.flatMap((l) => spotsOf({ text: l.text, angle: 0, x: l.x - l.text.length * 3, y: l.y }));
+  const named = nameSlopes(slopes, dots, taken);
+  return { ceilings, slopes: named, dots: small ? nameDots(dots, slopes, taken, box).filter((l) => l !== null) : [] };
 }
 
 interface Placed {

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import { fit, widthOf } from "./canvastext";
 import { ReportTable } from "./columns";
 import { count, time } from "./format";
 import { HistogramPlot } from "./histogram";
@@ -41,20 +42,35 @@ export function Steps() {
   );
 }
 
-const row = 11;
-const gutter = 150;
+const axis = 34; // below the rows: numbers of steps, and of what they are
+const widest = 220; // of the names
+
+/** A row is as high as its name, unless there are very many. */
+function rowOf(layers: string[]): number {
+  return layers.length > 64 ? 11 : 16;
+}
+
+/** The names less the parts that all begin with. */
+function ownNames(layers: string[]): string[] {
+  const parts = layers.map((l) => l.split("."));
+  let common = 0;
+  while (parts.every((p) => p.length > common + 1 && p[common] === parts[0]![common])) common++;
+  return parts.map((p) => p.slice(common).join("."));
+}
 
 function Strip(p: { strip: LayerStrip }) {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const gutter = useRef(widest);
   const { dark } = useTheme();
   const layers = list(p.strip.layers);
   const columns = list(p.strip.columns);
-  const height = layers.length * row;
+  const row = rowOf(layers);
+  const height = layers.length * row + axis;
 
   useEffect(() => {
     const c = canvas.current;
     if (!c) return;
-    const draw = () => drawStrip(c, p.strip, height);
+    const draw = () => void (gutter.current = drawStrip(c, p.strip, height));
     const observer = new ResizeObserver(draw);
     observer.observe(c);
     draw();
@@ -62,8 +78,8 @@ function Strip(p: { strip: LayerStrip }) {
   }, [p.strip, dark]);
 
   function cellAt(x: number, y: number): { layer: number; column: number } | undefined {
-    const wide = (canvas.current?.clientWidth ?? 0) - gutter;
-    const [layer, column] = [Math.floor(y / row), Math.floor(((x - gutter) / wide) * columns.length)];
+    const wide = (canvas.current?.clientWidth ?? 0) - gutter.current;
+    const [layer, column] = [Math.floor(y / row), Math.floor(((x - gutter.current) / wide) * columns.length)];
     return layers[layer] !== undefined && columns[column] ? { layer, column } : undefined;
   }
   const stepOf = (c: StripColumn) => say("strip-step", { group: c.group, first: String(c.first), last: c.first !== c.last && String(c.last) });
@@ -93,25 +109,30 @@ function Strip(p: { strip: LayerStrip }) {
   );
 }
 
-/** One row a layer, one column a step; the share of the median is the strength of the color. */
-function drawStrip(c: HTMLCanvasElement, strip: LayerStrip, height: number): void {
+/** One row a layer, one column a step; the share of the median is the strength of the color. Returns where the columns begin. */
+function drawStrip(c: HTMLCanvasElement, strip: LayerStrip, height: number): number {
   const g = c.getContext("2d");
   const width = c.clientWidth;
-  if (!g || width === 0) return;
+  if (!g || width === 0) return widest;
   const ratio = devicePixelRatio || 1;
   c.width = Math.round(width * ratio);
   c.height = Math.round(height * ratio);
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   const style = getComputedStyle(c);
-  const [quiet, ground, strong] = ["--quiet", "--lane", "--warn"].map((v) => style.getPropertyValue(v).trim());
-  g.font = `9px ${style.fontFamily}`;
+  const [ink, ground, strong] = ["--ink", "--lane", "--warn"].map((v) => style.getPropertyValue(v).trim());
+  const names = ownNames(list(strip.layers));
+  const row = rowOf(names);
+  const every = row < 14 ? 2 : 1; // a name needs 14 pixels
+  g.font = `12px ${style.fontFamily}`;
   g.textBaseline = "middle";
-  const cell = (width - gutter) / Math.max(1, list(strip.columns).length);
-  list(strip.layers).forEach((layer, l) => {
+  const gutter = Math.min(widest, Math.ceil(Math.max(...names.map((n) => widthOf(g, n)))) + 12);
+  const columns = list(strip.columns);
+  const cell = (width - gutter) / Math.max(1, columns.length);
+  names.forEach((name, l) => {
     const y = l * row;
     g.globalAlpha = 1;
-    g.fillStyle = quiet!;
-    g.fillText(layer.length > 28 ? `…${layer.slice(-27)}` : layer, 4, y + row / 2);
+    g.fillStyle = ink!;
+    if (l % every === 0) g.fillText(fit(g, name, gutter - 8), 4, y + row / 2);
     list(list(strip.percent)[l]).forEach((percent, i) => {
       const x = gutter + i * cell;
       if (list(list(strip.cells)[l])[i] === 0) return;
@@ -124,4 +145,35 @@ function drawStrip(c: HTMLCanvasElement, strip: LayerStrip, height: number): voi
     });
   });
   g.globalAlpha = 1;
+  g.fillStyle = ink!;
+  drawSteps(g, columns, { gutter, cell, width, y: names.length * row });
+  return gutter;
+}
+
+/** The axis: the number of every so many steps, and where a kind of steps begins its name. */
+function drawSteps(g: CanvasRenderingContext2D, columns: StripColumn[], at: { gutter: number; cell: number; width: number; y: number }): void {
+  const every = niceStep(56 / at.cell);
+  let free = at.gutter;
+  let named = at.gutter;
+  g.textAlign = "left";
+  columns.forEach((c, i) => {
+    const x = at.gutter + i * at.cell;
+    const begins = i === 0 || columns[i - 1]!.group !== c.group;
+    if (begins && x >= named) {
+      const name = fit(g, say("strip-axis", { group: c.group }), at.width - x);
+      g.fillText(name, x, at.y + 26);
+      named = x + widthOf(g, name) + 12;
+    }
+    const text = String(c.first);
+    if ((!begins && c.first % every !== 0) || x < free || x + widthOf(g, text) > at.width) return;
+    g.fillRect(x, at.y, 1, 4);
+    g.fillText(text, x + 2, at.y + 11);
+    free = x + widthOf(g, text) + 14;
+  });
+}
+
+/** 1, 2 or 5 times a power of ten, at least so many. */
+function niceStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
+  return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least) ?? 1;
 }

@@ -143,7 +143,7 @@ func TestBaseline(t *testing.T) {
 	if got := p.text("#baseline"); !strings.HasSuffix(got, " before") {
 		t.Errorf("the bar says %q", got)
 	}
-	if got := p.text("#measures .tile:first-child .tile-change"); !strings.Contains(strings.ReplaceAll(got, "\u00a0", " "), "50 % less than in before") {
+	if got := p.text("#measures .tile:first-child .tile-change"); !strings.Contains(strings.ReplaceAll(got, "\u00a0", " "), "-50.0 % from ") {
 		t.Errorf("first tile: %s", got)
 	}
 	eval[chromedp.Void](p, `location.hash = "#/kernel/k-gemm"`)

@@ -1,0 +1,76 @@
+import { Fragment } from "preact";
+import { list } from "./list";
+import { Meter } from "./parts";
+import type { MemoryChart, Stall } from "./result";
+import { say } from "./words";
+
+const levels: [id: string, name: string][] = [
+  ["sm", "SM"],
+  ["l1", "L1"],
+  ["l2", "L2"],
+  ["dram", "DRAM"],
+];
+
+/** The bytes between the levels of memory: as wide as their share of the most. */
+export function MemoryPlot(p: { memory: MemoryChart }) {
+  const flows = list(p.memory.flows);
+  const most = Math.max(...flows.map((f) => f.moved_bytes), 1);
+  const hit: Record<string, string | undefined> = { l1: p.memory.l1_hit_share_text, l2: p.memory.l2_hit_share_text };
+  return (
+    <section aria-labelledby="kernel-memory" id="memory-chart">
+      <h2 id="kernel-memory">{say("memory-chart")}</h2>
+      <div class="memory">
+        {levels.map(([id, name], i) => (
+          <Fragment key={id}>
+            {i > 0 && (
+              <div class="flows">
+                {flows
+                  .filter((f) => [f.from, f.to].includes(id) && [f.from, f.to].includes(levels[i - 1]![0]))
+                  .map((f) => (
+                    <div key={f.from + f.to} class="flow" data-flow={`${f.from}-${f.to}`} title={f.counter}>
+                      <span>
+                        {f.both ? "↔" : f.from === id ? "←" : "→"} {f.moved_bytes_text}
+                      </span>
+                      <span class="flow-bar" style={{ height: `${1 + (f.moved_bytes / most) * 9}px` }} aria-hidden="true" />
+                    </div>
+                  ))}
+              </div>
+            )}
+            <div class="level">
+              <b>{name}</b>
+              {hit[id] && <span class="quiet">{say("cache-hits", { share: hit[id] })}</span>}
+            </div>
+          </Fragment>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+export function Stalls(p: { stalls: Stall[] }) {
+  const most = p.stalls[0]?.share ?? 1;
+  return (
+    <section aria-labelledby="kernel-stalls" id="stalls">
+      <h2 id="kernel-stalls">{say("stalls")}</h2>
+      <table class="data small">
+        <caption class="unseen">{say("stalls")}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{say("stalls-what")}</th>
+            <th scope="col" class="num">{say("stalls-share")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {p.stalls.map((s) => (
+            <tr key={s.reason}>
+              <th scope="row" title={s.reason}>{s.label}</th>
+              <td class="num">
+                <Meter share={s.share} label={s.share_text} most={most} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,85 @@
+/** A text of the plot: its middle, and how it is turned. */
+export interface Label {
+  text: string;
+  x: number;
+  y: number; // of the base line
+  angle: number; // in degrees
+}
+
+export interface Dot {
+  x: number;
+  y: number;
+  r: number;
+}
+
+/** A line of the plot, in pixels. */
+export interface Line {
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+}
+
+type Spot = { x: number; y: number };
+
+const charWidth = 6;
+const apart = 12; // pixels between the middles of two lines of text
+
+/** Spots along a label, which stand for the room that it takes. */
+export function spotsOf(l: Label): Spot[] {
+  const turn = (l.angle * Math.PI) / 180;
+  const half = (l.text.length * charWidth) / 2;
+  const out: Spot[] = [];
+  for (let at = -half; at <= half; at += 5) out.push({ x: l.x + at * Math.cos(turn) + 4 * Math.sin(turn), y: l.y + at * Math.sin(turn) - 4 * Math.cos(turn) });
+  return out;
+}
+
+function spotsOfLine(l: Line): Spot[] {
+  const n = Math.ceil(Math.hypot(l.x1 - l.x0, l.y1 - l.y0) / 5);
+  return Array.from({ length: n + 1 }, (_, i) => ({ x: l.x0 + ((l.x1 - l.x0) * i) / Math.max(n, 1), y: l.y0 + ((l.y1 - l.y0) * i) / Math.max(n, 1) }));
+}
+
+function near(spots: Spot[], others: Spot[], distance: number): boolean {
+  return spots.some((s) => others.some((o) => Math.hypot(s.x - o.x, s.y - o.y) < distance));
+}
+
+function onDot(spots: Spot[], dots: Dot[]): boolean {
+  return spots.some((s) => dots.some((d) => Math.hypot(s.x - d.x, s.y - d.y) < d.r + 7));
+}
+
+/** Names slopes along their lines where neither a dot nor another text is; the last resort is their middle. */
+export function nameSlopes(slopes: (Line & { text: string })[], dots: Dot[], taken: Spot[]): Label[] {
+  const out: Label[] = [];
+  for (const s of slopes) {
+    const angle = (Math.atan2(s.y1 - s.y0, s.x1 - s.x0) * 180) / Math.PI;
+    const others = slopes.filter((o) => o !== s).flatMap(spotsOfLine);
+    const candidates = [0.5, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85].flatMap((at) => [-7, 16].map((off) => ({ text: s.text, angle, x: s.x0 + (s.x1 - s.x0) * at, y: s.y0 + (s.y1 - s.y0) * at + off })));
+    const free = (lines: boolean) => candidates.find((l) => !onDot(spotsOf(l), dots) && !near(spotsOf(l), taken, apart) && !(lines && near(spotsOf(l), others, 6)));
+    const best = free(true) ?? free(false) ?? candidates[0]!;
+    out.push(best);
+    taken.push(...spotsOf(best));
+  }
+  return out;
+}
+
+/** Names dots beside them; one for which there is no room has no name. */
+export function nameDots(dots: (Dot & { text: string })[], lines: Line[], taken: Spot[], box: Line): (Label | null)[] {
+  const drawn = lines.flatMap(spotsOfLine);
+  return dots.map((d) => {
+    const half = (d.text.length * charWidth) / 2;
+    const candidates: Label[] = [];
+    for (const far of [5, 16, 30]) {
+      const [side, down] = [d.r + far + half, d.r + far + 8];
+      for (const [x, y] of [[side, 4], [-side, 4], [0, down], [0, 4 - down], [side, down], [-side, down], [side, 4 - down], [-side, 4 - down]] as const) {
+        candidates.push({ text: d.text, angle: 0, x: d.x + x, y: d.y + y });
+      }
+    }
+    const free = candidates.filter((l) => {
+      const spots = spotsOf(l);
+      return spots.every((s) => s.x > box.x0 && s.x < box.x1 && s.y > box.y0 && s.y < box.y1) && !onDot(spots, dots) && !near(spots, taken, apart);
+    });
+    const best = free.find((l) => !near(spotsOf(l), drawn, 7)) ?? free[0] ?? null;
+    if (best) taken.push(...spotsOf(best));
+    return best;
+  });
+}
