@@ -43,6 +43,13 @@ function near(spots: Spot[], others: Spot[], distance: number): boolean {
   return spots.some((s) => others.some((o) => Math.hypot(s.x - o.x, s.y - o.y) < distance));
 }
 
+/** Whether the upright rectangles around two labels are apart: turned texts that only just pass each other are hard to tell. */
+function clear(a: Label, b: Label): boolean {
+  const [s, o] = [spotsOf(a), spotsOf(b)];
+  const apartBy = (key: "x" | "y") => Math.max(Math.min(...s.map((p) => p[key])) - Math.max(...o.map((p) => p[key])), Math.min(...o.map((p) => p[key])) - Math.max(...s.map((p) => p[key])));
+  return apartBy("x") > apart || apartBy("y") > apart;
+}
+
 function onDot(spots: Spot[], dots: Dot[]): boolean {
   return spots.some((s) => dots.some((d) => Math.hypot(s.x - d.x, s.y - d.y) < d.r + 7));
 }
@@ -54,8 +61,9 @@ export function nameSlopes(slopes: (Line & { text: string })[], dots: Dot[], tak
     const angle = (Math.atan2(s.y1 - s.y0, s.x1 - s.x0) * 180) / Math.PI;
     const others = slopes.filter((o) => o !== s).flatMap(spotsOfLine);
     const candidates = [0.5, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85].flatMap((at) => [-7, 16].map((off) => ({ text: s.text, angle, x: s.x0 + (s.x1 - s.x0) * at, y: s.y0 + (s.y1 - s.y0) * at + off })));
-    const free = (lines: boolean) => candidates.find((l) => !onDot(spotsOf(l), dots) && !near(spotsOf(l), taken, apart) && !(lines && near(spotsOf(l), others, 6)));
-    const best = free(true) ?? free(false) ?? candidates[0]!;
+    const free = candidates.filter((l) => !onDot(spotsOf(l), dots) && !near(spotsOf(l), taken, apart));
+    const offLines = free.filter((l) => !near(spotsOf(l), others, 6));
+    const best = offLines.find((l) => out.every((o) => clear(l, o))) ?? offLines[0] ?? free[0] ?? candidates[0]!;
     out.push(best);
     taken.push(...spotsOf(best));
   }

@@ -18,7 +18,7 @@ export function useWidth(of: { current: HTMLElement | null }, before: number): n
 }
 
 const pen = document.createElement("canvas").getContext("2d");
-const padding = 13; // of a box, with its border
+const padding = 7; // of a box, with its border
 const paper = 640; // pixels that a page of A4 has at least
 
 /** Labels of boxes that are shares of the width of an element: whole, shortened so that they still tell something, or none. */
