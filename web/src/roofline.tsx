@@ -7,11 +7,11 @@ import { list } from "./list";
 import { useModel, type Model } from "./model";
 import { KernelLink, Section, Swatch } from "./parts";
 import type { Peak, Point } from "./result";
-import { nameDots, nameSlopes, spotsOf, type Dot, type Line } from "./rooflinelabels";
+import { fontSize, nameDots, nameSlopes, spotsOf, type Dot, type Line } from "./rooflinelabels";
 import { openKernel, useKept } from "./route";
 import { DataTable } from "./table";
 import { hideTip, showTip } from "./tip";
-import { useWidth } from "./width";
+import { textWidth, useWidth } from "./width";
 import { say } from "./words";
 
 const levels = ["dram", "l2", "l1"];
@@ -253,8 +253,8 @@ function describe(model: Model, roofs: Peak[], q: Point): string[] {
 
 /** Places every text of the plot; on the page of a kernel its points are named. */
 function nameAll(slopes: (Line & { text: string })[], dots: (Dot & { text: string })[], ceilings: Placed[], box: Line, small: boolean) {
-  const taken = ceilings.flatMap((l) => spotsOf({ text: l.text, angle: 0, x: l.x - l.text.length * 3, y: l.y }));
-  const named = nameSlopes(slopes, dots, taken);
+  const taken = ceilings.flatMap((l) => spotsOf({ text: l.text, angle: 0, x: l.x - textWidth(l.text, fontSize) / 2, y: l.y }));
+  const named = nameSlopes(slopes, dots, taken, box);
   return { ceilings, slopes: named, dots: small ? nameDots(dots, slopes, taken, box).filter((l) => l !== null) : [] };
 }
 

@@ -1,3 +1,5 @@
+import { textWidth } from "./width";
+
 /** A text of the plot: its middle, and how it is turned. */
 export interface Label {
   text: string;
@@ -22,15 +24,16 @@ export interface Line {
 
 type Spot = { x: number; y: number };
 
-const charWidth = 6;
+export const fontSize = 11.5; // of .plot text in style.css
 const apart = 12; // pixels between the middles of two lines of text
 
 /** Spots along a label, which stand for the room that it takes. */
 export function spotsOf(l: Label): Spot[] {
   const turn = (l.angle * Math.PI) / 180;
-  const half = (l.text.length * charWidth) / 2;
+  const half = textWidth(l.text, fontSize) / 2;
   const out: Spot[] = [];
-  for (let at = -half; at <= half; at += 5) out.push({ x: l.x + at * Math.cos(turn) + 4 * Math.sin(turn), y: l.y + at * Math.sin(turn) - 4 * Math.cos(turn) });
+  const n = Math.ceil((2 * half) / 5);
+  for (let at = -half, i = 0; i <= n; at += (2 * half) / n, i++) out.push({ x: l.x + at * Math.cos(turn) + 4 * Math.sin(turn), y: l.y + at * Math.sin(turn) - 4 * Math.cos(turn) });
   return out;
 }
 
@@ -54,16 +57,23 @@ function onDot(spots: Spot[], dots: Dot[]): boolean {
   return spots.some((s) => dots.some((d) => Math.hypot(s.x - d.x, s.y - d.y) < d.r + 7));
 }
 
+function within(spots: Spot[], box: Line): boolean {
+  return spots.every((s) => s.x > box.x0 && s.x < box.x1 && s.y > box.y0 && s.y < box.y1);
+}
+
+const alongSlope = [0.5, 0.43, 0.57, 0.36, 0.64, 0.29, 0.71, 0.22, 0.78, 0.15, 0.85];
+
 /** Names slopes along their lines where neither a dot nor another text is; the last resort is their middle. */
-export function nameSlopes(slopes: (Line & { text: string })[], dots: Dot[], taken: Spot[]): Label[] {
+export function nameSlopes(slopes: (Line & { text: string })[], dots: Dot[], taken: Spot[], box: Line): Label[] {
   const out: Label[] = [];
   for (const s of slopes) {
     const angle = (Math.atan2(s.y1 - s.y0, s.x1 - s.x0) * 180) / Math.PI;
     const others = slopes.filter((o) => o !== s).flatMap(spotsOfLine);
-    const candidates = [0.5, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85].flatMap((at) => [-7, 16].map((off) => ({ text: s.text, angle, x: s.x0 + (s.x1 - s.x0) * at, y: s.y0 + (s.y1 - s.y0) * at + off })));
+    const candidates = alongSlope.flatMap((at) => [-7, 16].map((off) => ({ text: s.text, angle, x: s.x0 + (s.x1 - s.x0) * at, y: s.y0 + (s.y1 - s.y0) * at + off })));
     const free = candidates.filter((l) => !onDot(spotsOf(l), dots) && !near(spotsOf(l), taken, apart));
-    const offLines = free.filter((l) => !near(spotsOf(l), others, 6));
-    const best = offLines.find((l) => out.every((o) => clear(l, o))) ?? offLines[0] ?? free[0] ?? candidates[0]!;
+    const inside = free.filter((l) => within(spotsOf(l), { ...box, y0: Math.max(box.y0, s.y1) }));
+    const offLines = (inside.length > 0 ? inside : free).filter((l) => !near(spotsOf(l), others, 6));
+    const best = offLines.find((l) => out.every((o) => clear(l, o))) ?? offLines[0] ?? inside[0] ?? free[0] ?? candidates[0]!;
     out.push(best);
     taken.push(...spotsOf(best));
   }
@@ -74,9 +84,9 @@ export function nameSlopes(slopes: (Line & { text: string })[], dots: Dot[], tak
 export function nameDots(dots: (Dot & { text: string })[], lines: Line[], taken: Spot[], box: Line): (Label | null)[] {
   const drawn = lines.flatMap(spotsOfLine);
   return dots.map((d) => {
-    const half = (d.text.length * charWidth) / 2;
+    const half = textWidth(d.text, fontSize) / 2;
     const candidates: Label[] = [];
-    for (const far of [5, 16, 30]) {
+    for (const far of [8, 18, 32]) {
       const [side, down] = [d.r + far + half, d.r + far + 8];
       for (const [x, y] of [[side, 4], [-side, 4], [0, down], [0, 4 - down], [side, down], [-side, down], [side, 4 - down], [-side, 4 - down]] as const) {
         candidates.push({ text: d.text, angle: 0, x: d.x + x, y: d.y + y });
@@ -84,7 +94,7 @@ export function nameDots(dots: (Dot & { text: string })[], lines: Line[], taken:
     }
     const free = candidates.filter((l) => {
       const spots = spotsOf(l);
-      return spots.every((s) => s.x > box.x0 && s.x < box.x1 && s.y > box.y0 && s.y < box.y1) && !onDot(spots, dots) && !near(spots, taken, apart);
+      return within(spots, box) && !onDot(spots, dots) && !near(spots, taken, apart);
     });
     const best = free.find((l) => !near(spotsOf(l), drawn, 7)) ?? free[0] ?? null;
     if (best) taken.push(...spotsOf(best));

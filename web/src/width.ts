@@ -1,5 +1,5 @@
 import { useLayoutEffect, useState } from "preact/hooks";
-import { fit } from "./canvastext";
+import { fit, widthOf } from "./canvastext";
 import { usePrinting } from "./printing";
 
 /** The width that an element has, in pixels. */
@@ -20,6 +20,13 @@ export function useWidth(of: { current: HTMLElement | null }, before: number): n
 const pen = document.createElement("canvas").getContext("2d");
 const padding = 7; // of a box, with its border
 const paper = 640; // pixels that a page of A4 has at least
+
+/** The width of a text on the page, in pixels. */
+export function textWidth(text: string, px: number): number {
+  if (!pen) return (text.length * px) / 2;
+  pen.font = `${px}px ${getComputedStyle(document.body).fontFamily}`;
+  return widthOf(pen, text);
+}
 
 /** Labels of boxes that are shares of the width of an element: whole, shortened so that they still tell something, or none. */
 export function useLabels(of: { current: HTMLElement | null }): (text: string, share: number) => string {
