@@ -292,7 +292,13 @@ type feed struct {
 // call of the same method.
 func (f *feed) NextKernel() *timeline.Kernel { return f.kernels.next() }
 func (f *feed) NextCall() *timeline.Call     { return f.calls.next() }
-func (f *feed) Close()                       { f.stop() }
+
+// Close returns when both goroutines have ended, so that their files can be read again.
+func (f *feed) Close() {
+	f.stop()
+	f.kernels.drain()
+	f.calls.drain()
+}
 
 // batches are events on their way from the goroutine that reads them.
 // Batches go back to the reading goroutine by empty, so six of them serve any number
@@ -343,6 +349,12 @@ func pump[T any](ctx context.Context, read func(put func(T) error) error) *batch
 		}
 	}()
 	return b
+}
+
+// drain waits for the end of the goroutine that reads.
+func (b *batches[T]) drain() {
+	for range b.full {
+	}
 }
 
 // next blocks until the reader has a batch; nil at the end, also where ctx ended.
