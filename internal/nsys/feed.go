@@ -261,11 +261,11 @@ func (l *launchFeed) open(ctx context.Context) timeline.Feed {
 	ctx, stop := context.WithCancel(ctx)
 	return &feed{
 		stop: stop,
-		kernels: pump(ctx, func(put func(timeline.Kernel) error) error {
+		kernels: newConveyor(ctx, func(c *conveyor[timeline.Kernel, struct{}]) error {
 			e := Events{f: l.files[0], b: l.b}
-			return e.EachKernel(ctx, func(_ int, k *timeline.Kernel) error { return put(*k) })
+			return e.EachKernel(ctx, func(_ int, k *timeline.Kernel) error { return c.put(*k) })
 		}),
-		calls: pump(ctx, func(put func(timeline.Call) error) error {
+		calls: newConveyor(ctx, func(c *conveyor[timeline.Call, struct{}]) error {
 			threads := l.b.threads
 			return l.files[1].eachRow(ctx, callLayout, func(r *ints) (bool, error) {
 				if !r.timed() {
@@ -275,7 +275,7 @@ func (l *launchFeed) open(ctx context.Context) timeline.Feed {
 				if !l.launches(r.Int[2], id) {
 					return true, nil
 				}
-				return true, put(timeline.Call{Start: r.Int[colStart], End: r.Int[colEnd], Correlation: id, Thread: threads.id(r.Int[2])})
+				return true, c.put(timeline.Call{Start: r.Int[colStart], End: r.Int[colEnd], Correlation: id, Thread: threads.id(r.Int[2])})
 			})
 		}),
 	}
@@ -283,93 +283,22 @@ func (l *launchFeed) open(ctx context.Context) timeline.Feed {
 
 // feed hands over what two goroutines read.
 type feed struct {
-	kernels *batches[timeline.Kernel]
-	calls   *batches[timeline.Call]
+	kernels *conveyor[timeline.Kernel, struct{}]
+	calls   *conveyor[timeline.Call, struct{}]
 	stop    func()
 }
 
-// NextKernel and NextCall give nil after the last. The event is valid until the next
-// call of the same method.
-func (f *feed) NextKernel() *timeline.Kernel { return f.kernels.next() }
-func (f *feed) NextCall() *timeline.Call     { return f.calls.next() }
+// NextKernel and NextCall give nil after the last, also where ctx ended. The event is
+// valid until the next call of the same method. What goes wrong with a table is noted in
+// its file.
+func (f *feed) NextKernel() *timeline.Kernel { return f.kernels.row() }
+func (f *feed) NextCall() *timeline.Call     { return f.calls.row() }
 
 // Close returns when both goroutines have ended, so that their files can be read again.
 func (f *feed) Close() {
 	f.stop()
 	f.kernels.drain()
 	f.calls.drain()
-}
-
-// batches are events on their way from the goroutine that reads them.
-// Batches go back to the reading goroutine by empty, so six of them serve any number
-// of rows.
-type batches[T any] struct {
-	full  chan []T
-	empty chan []T
-	now   []T // the one that is gone through
-	at    int
-}
-
-// pump starts to read. What goes wrong with a table is noted in its file; the end of ctx
-// ends it.
-func pump[T any](ctx context.Context, read func(put func(T) error) error) *batches[T] {
-	const size, ahead = 2048, 4
-	b := &batches[T]{full: make(chan []T, ahead), empty: make(chan []T, ahead+2)}
-	for range ahead + 2 {
-		b.empty <- nil
-	}
-	go func() {
-		defer close(b.full)
-		var batch []T
-		give := func() error {
-			select {
-			case b.full <- batch:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			select {
-			case batch = <-b.empty:
-				batch = batch[:0]
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		err := read(func(v T) error {
-			if batch == nil {
-				batch = make([]T, 0, size)
-			}
-			if batch = append(batch, v); len(batch) == size {
-				return give()
-			}
-			return nil
-		})
-		if err == nil && len(batch) > 0 {
-			_ = give() // the end of ctx, which the reader of rows has caused
-		}
-	}()
-	return b
-}
-
-// drain waits for the end of the goroutine that reads.
-func (b *batches[T]) drain() {
-	for range b.full {
-	}
-}
-
-// next blocks until the reader has a batch; nil at the end, also where ctx ended.
-func (b *batches[T]) next() *T {
-	if b.at == len(b.now) {
-		if b.now != nil {
-			b.empty <- b.now
-		}
-		b.now, b.at = <-b.full, 0
-		if b.now == nil {
-			return nil
-		}
-	}
-	b.at++
-	return &b.now[b.at-1]
 }
 
 // streamFed lists launches without keeping them; false where that cannot be.

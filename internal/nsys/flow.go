@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -63,7 +64,7 @@ func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
 }
 
 // benign are warnings that are the same however a file is read.
-var benign = []string{string(timeline.CodeColumnsUnknown), string(timeline.CodeUnclosed)}
+var benign = []fact.Code{timeline.CodeColumnsUnknown, timeline.CodeUnclosed}
 
 // odd tells whether anything came up that calls for the way through memory.
 func (l *flow) odd() bool {
@@ -72,7 +73,7 @@ func (l *flow) odd() bool {
 			return true
 		}
 		for _, w := range f.warnings[l.opened[i]:] {
-			if !slices.Contains(benign, string(w.Code)) {
+			if !slices.Contains(benign, w.Code) {
 				return true
 			}
 		}
@@ -221,105 +222,6 @@ func (c *siteCache) number(site callSite) uint32 {
 	id := c.id(site)
 	c.sites[at], c.ids[at] = site, id+1
 	return id
-}
-
-// A conveyor brings rows from the goroutine that reads them, with the keys that they are
-// numbered by.
-type conveyor[T, K any] struct {
-	full, empty chan parcel[T, K]
-	err         error // of reading; valid when full is closed
-	functions   []function
-
-	filling parcel[T, K] // of the reader
-	keys    *[]K         // that it has so far
-	ctx     context.Context
-
-	now parcel[T, K] // that is gone through
-	at  int
-	end bool
-}
-
-type parcel[T, K any] struct {
-	rows []T
-	keys []K // all so far
-}
-
-const (
-	parcelRows  = 4096
-	parcelsMost = 6
-)
-
-func newConveyor[T, K any](ctx context.Context, read func(*conveyor[T, K]) error) *conveyor[T, K] {
-	c := &conveyor[T, K]{ctx: ctx, full: make(chan parcel[T, K], parcelsMost), empty: make(chan parcel[T, K], parcelsMost+2)}
-	for range parcelsMost + 1 {
-		c.empty <- parcel[T, K]{}
-	}
-	c.filling.rows = make([]T, 0, parcelRows)
-	go func() {
-		defer close(c.full)
-		if c.err = read(c); c.err == nil && len(c.filling.rows) > 0 {
-			c.err = c.send()
-		}
-	}()
-	return c
-}
-
-// put hands a row over.
-func (c *conveyor[T, K]) put(row T) error {
-	c.filling.rows = append(c.filling.rows, row)
-	if len(c.filling.rows) == parcelRows {
-		return c.send()
-	}
-	return nil
-}
-
-// send hands over what was put, with all keys so far.
-func (c *conveyor[T, K]) send() error {
-	c.filling.keys = *c.keys
-	select {
-	case c.full <- c.filling:
-	case <-c.ctx.Done():
-		return c.ctx.Err()
-	}
-	select {
-	case c.filling = <-c.empty:
-	case <-c.ctx.Done():
-		return c.ctx.Err()
-	}
-	if c.filling.rows = c.filling.rows[:0]; cap(c.filling.rows) == 0 {
-		c.filling.rows = make([]T, 0, parcelRows)
-	}
-	return nil
-}
-
-// next brings the next parcel; false behind the last.
-func (c *conveyor[T, K]) next() bool {
-	if c.end {
-		return false
-	}
-	if c.now.rows != nil {
-		c.empty <- c.now
-	}
-	c.now, c.at = <-c.full, 0
-	c.end = c.now.rows == nil
-	return !c.end
-}
-
-func (c *conveyor[T, K]) take() *T {
-	if c.at == len(c.now.rows) {
-		return nil
-	}
-	c.at++
-	return &c.now.rows[c.at-1]
-}
-
-// ended tells whether the last row was taken and all could be read.
-func (c *conveyor[T, K]) ended() bool { return c.end && c.err == nil }
-
-// drain waits for the reader, which was told to stop.
-func (c *conveyor[T, K]) drain() {
-	for range c.full {
-	}
 }
 
 // flowRegions is RegionRows without kernels and calls in memory; false where that cannot
