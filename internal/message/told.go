@@ -30,7 +30,7 @@ var toldWords = map[fact.Code]words{
 	"sections-unlisted": {Text: "warning: {tool}: its sets and sections could not be listed, so that a typo in them goes to ncu: {error}"},
 	"ranks-stand":       {Text: "note: {what}, and the job is not started again; start a new run for all ranks"},
 	"ranks-unasked":     {Text: "warning: the ranks cannot be asked to finish: {error}"},
-	"traffic-awaited":   {Text: "{step}: waiting for traffic from outside at {url}"},
+	"traffic-awaited":   {Text: "{step}: no requests are sent; windows take what comes from outside to {url}"},
 	"server-ready":      {Text: "{step}: the server is ready after {time}"},
 	"server-window":     {Text: "{step}: {window}"},
 	"profiler-switch":   {Text: "warning: POST {url}: HTTP {status}[ {error}][ {answer}]"},

@@ -50,7 +50,7 @@ const (
 
 // Load is what drives a server.
 type Load struct {
-	// Kind is the built-in client, a command of yours, or none to wait for traffic from outside.
+	// Kind is the built-in client, a command of yours, or none for traffic from outside.
 	Kind string `key:"kind" oneof:"client,command,none"`
 	// Command is a load program and its arguments, of kind command only; it is ended when the last window is done.
 	Command []string `key:"command"`

@@ -63,7 +63,7 @@ func (d *doc) onlyCPU(ops []analysis.Operator) string {
 	if same := ops[0].Why; !same.IsZero() && !slices.ContainsFunc(ops, func(o analysis.Operator) bool { return !o.Why.Equal(same) }) {
 		why = message.Text(same)
 	}
-	return d.note(prose(message.Phrase("no-operator-has-device-time") + sentence(why) + ""))
+	return d.note(prose(message.Phrase("no-operator-has-device-time") + sentence(why)))
 }
 
 // operatorTable writes the operators that take most time.
