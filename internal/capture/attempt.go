@@ -21,7 +21,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	a = Attempt{Number: n, Started: time.Now(), Stdout: c.log("stdout", n), Stderr: c.log("stderr", n)}
 	defer func() { a.Seconds = time.Since(a.Started).Seconds() }()
 	if err := removeOld(c.Output); err != nil {
-		a.Outcome = *refuse(OutputUnwritable, systemError(err), fact.New(causeOldFile))
+		a.Outcome = *refuse(OutputUnwritable, ErrorFact(err), fact.New(causeOldFile))
 		a.Outcome.What = c.notStarted()
 		return a
 	}
@@ -37,7 +37,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	r.Command = c.line(env)
 	a.Command = r.Command
 	if err := os.WriteFile(filepath.Join(c.Logs, "cmd.txt"), []byte(c.remarks(env)+r.Command+"\n"), 0o644); err != nil {
-		a.Outcome = *refuse(OutputUnwritable, systemError(err), fact.Fact{})
+		a.Outcome = *refuse(OutputUnwritable, ErrorFact(err), fact.Fact{})
 		a.Outcome.What = c.notStarted()
 		_ = os.RemoveAll(temp)
 		return a
@@ -48,9 +48,9 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	rec := &Recorder{}
 	ended, err := c.supervise(ctx, &a, env, watch, rec)
 	if err != nil {
-		a.Outcome = *refuse(BrokenInstall, systemError(err), fact.New(causeNoStart, c.Tool.param()))
+		a.Outcome = *refuse(BrokenInstall, ErrorFact(err), fact.New(causeNoStart, c.Tool.param()))
 		if ctx.Err() != nil {
-			a.Outcome = *refuse(Interrupted, systemError(err), fact.Fact{})
+			a.Outcome = *refuse(Interrupted, ErrorFact(err), fact.Fact{})
 		}
 		a.Outcome.What = c.notStarted()
 		_ = os.RemoveAll(temp)

@@ -134,8 +134,8 @@ func linePrinted(line string) fact.Fact {
 	return fact.New(ToolPrinted, vendorLine(line))
 }
 
-// systemError is an error as evidence.
-func systemError(err error) fact.Fact { return fact.New(SystemError, errorText(err)) }
+// ErrorFact is an error as evidence.
+func ErrorFact(err error) fact.Fact { return fact.New(SystemError, errorText(err)) }
 
 func errorText(err error) fact.Param { return fact.ErrorText("error", tool.Quote(err.Error())) }
 

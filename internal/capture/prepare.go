@@ -188,7 +188,7 @@ func (c *Capture) checkTarget() *Outcome {
 	case syscall.EACCES:
 		return refuse(WorkloadMissing, evidence, fact.New(causeNotExec))
 	}
-	return refuse(WorkloadMissing, systemError(err), fact.Fact{})
+	return refuse(WorkloadMissing, ErrorFact(err), fact.Fact{})
 }
 
 // program is the file that the first word of the workload stands for, for a
@@ -261,14 +261,14 @@ func checkInterpreter(path string) *Outcome {
 func (c *Capture) checkOutput() *Outcome {
 	for _, dir := range []string{filepath.Dir(c.Output), c.Logs} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return refuse(OutputUnwritable, systemError(err), fact.Fact{})
+			return refuse(OutputUnwritable, ErrorFact(err), fact.Fact{})
 		}
 		if err := tryWrite(dir); err != nil {
 			kind := OutputUnwritable
 			if errors.Is(err, syscall.ENOSPC) {
 				kind = DiskFull
 			}
-			return refuse(kind, systemError(err), fact.Fact{})
+			return refuse(kind, ErrorFact(err), fact.Fact{})
 		}
 	}
 	if info, err := os.Stat(c.want()); err == nil && info.IsDir() {

@@ -24,7 +24,7 @@ func (c *Capture) makeTemp() (dir string, release func(), bad *Outcome) {
 	release = func() {}
 	root, err := filepath.Abs(cmp.Or(c.TempRoot, os.TempDir()))
 	if err != nil {
-		return "", release, refuse(TempUnusable, systemError(err), fact.Fact{})
+		return "", release, refuse(TempUnusable, ErrorFact(err), fact.Fact{})
 	}
 	if c.Tool == Nsys {
 		sweepTemp(root)
@@ -38,12 +38,12 @@ func (c *Capture) makeTemp() (dir string, release func(), bad *Outcome) {
 		return "", release, nil
 	}
 	if dir, err = os.MkdirTemp(root, tempPrefix); err != nil {
-		return "", release, refuse(TempUnusable, systemError(err), fact.Fact{})
+		return "", release, refuse(TempUnusable, ErrorFact(err), fact.Fact{})
 	}
 	lock, err := lockTemp(dir)
 	if err != nil {
 		_ = os.RemoveAll(dir)
-		return "", release, refuse(TempUnusable, systemError(err), fact.Fact{})
+		return "", release, refuse(TempUnusable, ErrorFact(err), fact.Fact{})
 	}
 	return dir, func() { _ = lock.Close() }, nil
 }

@@ -55,9 +55,9 @@ func (p Program) judge(ended tool.Ended, err error) Outcome {
 	case errors.Is(err, context.Canceled):
 		o.Kind, o.What, o.Evidence = Interrupted, fact.New(StoppedBySignal), fact.Fact{}
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		o.Kind, o.What, o.Evidence, o.Cause = DiskFull, fact.New(workloadNotStarted), systemError(err), fact.New(CauseFull)
+		o.Kind, o.What, o.Evidence, o.Cause = DiskFull, fact.New(workloadNotStarted), ErrorFact(err), fact.New(CauseFull)
 	case err != nil:
-		o.Kind, o.What, o.Evidence, o.Cause = WorkloadMissing, fact.New(workloadNotStarted), systemError(err), fact.New(causeStart)
+		o.Kind, o.What, o.Evidence, o.Cause = WorkloadMissing, fact.New(workloadNotStarted), ErrorFact(err), fact.New(causeStart)
 	case ended.Stopped == tool.Interrupted:
 		o.Kind, o.What = Interrupted, fact.New(StoppedBySignal)
 	case ended.Stopped == tool.Stalled:

@@ -79,6 +79,34 @@ type Window struct {
 	CacheRead *float64 `json:"cache_read_tokens,omitempty"`
 }
 
+// Number is that of the profiled window with a report, counted from 1 among those
+// under load; 0 where no window has it.
+func (r *Record) Number(report string) int {
+	n := 0
+	for _, w := range r.Window {
+		if w.Kind != Profiled {
+			continue
+		}
+		if n++; w.Report != "" && w.Report == report {
+			return n
+		}
+	}
+	return 0
+}
+
+// Busiest is the report of the window that counters are chosen from: the first,
+// which the reports are about, unless a later one has twice its kernels. "" where
+// there is none.
+func (r *Record) Busiest() string {
+	found, most := "", int64(-1)
+	for _, w := range r.Window {
+		if w.Kind == Profiled && w.Report != "" && w.Kernels > 2*most {
+			found, most = w.Report, w.Kernels
+		}
+	}
+	return found
+}
+
 // maxRecord bounds a windows.json, in bytes: a window takes about 2 kB.
 const maxRecord = 256 << 20
 

@@ -19,6 +19,16 @@ type Session struct {
 	Version tool.Version
 }
 
+// SessionName keeps of a text what nsys takes in the name of a session.
+func SessionName(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' {
+			return r
+		}
+		return '-'
+	}, text)
+}
+
 // ofStart are options that belong to the start of a window; all others belong to
 // the launch of the program.
 var ofStart = []string{

@@ -2,9 +2,8 @@
 // to captures and reports in a run directory, and the order in which they are
 // done. Steps hand over through files, so that a crash costs one step.
 //
-// It is larger than the 2,500 lines it aims at: 1,200 drive a server with its load and
-// windows, 500 the shipped sessions, 400 recordings and their replay. The table and
-// the engine that walks it are some 1,100.
+// It is larger than the 2,500 lines it aims at: 500 are the shipped sessions, 400
+// recordings and their replay. The table and the engine that walks it are some 1,100.
 package pipeline
 
 import (

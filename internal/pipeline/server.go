@@ -3,24 +3,24 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/serving"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
-	"github.com/deepprof/deepprof/workloads"
 )
 
 // serverFolder is where a step leaves what it measured of a server.
@@ -52,241 +52,209 @@ func (j *job) serverLine() (engine.Engine, tool.Command) {
 	return e, tool.Command{Path: argv[0], Args: argv[1:], Dir: j.dir, Env: tool.Environ(j.env, set...)}
 }
 
+func (j *job) serverArgv() []string {
+	_, c := j.serverLine()
+	return append([]string{c.Path}, c.Args...)
+}
+
 // serverCommands is the start without a profiler.
 func serverCommands(j *job) ([]tool.Command, error) {
 	_, c := j.serverLine()
 	return []tool.Command{c}, nil
 }
 
-// A served is one start of the server of a run, and what was measured of it.
-type served struct {
-	*job
-	step    string
-	engine  engine.Engine
-	url     string
-	server  *serving.Server
-	session *serving.Session // nil without nsys
-	load    *load.Load       // nil where no client of our own drives it
-	loader  *serving.Server  // a load command; nil for none
-	record  load.Record
-	outcome capture.Outcome // of what went wrong first; its zero value is that nothing did
+// setup is what a start of the server by a step is given.
+func (j *job) setup(step string) serving.Setup {
+	e, _ := j.serverLine()
+	return serving.Setup{
+		Server: j.plan.Pipeline.Server, Engine: e, Base: cmp.Or(j.plan.Pipeline.Server.URL, e.URL(j.serverArgv())), Step: step, Folder: j.place(serverFolder(step)),
+		Dir: j.dir, Env: j.env, Tell: j.tell, Tick: j.elapsed(step),
+	}
 }
 
-// newServed prepares a start: folders, and the program where it is ours.
-func newServed(j *job, step string) (*served, error) {
-	e, _ := j.serverLine()
-	s := &served{job: j, step: step, engine: e, url: cmp.Or(j.plan.Pipeline.Server.URL, e.URL(j.serverArgv()))}
-	s.record = load.Record{Schema: load.RecordSchema, Engine: e.Name, Load: j.plan.Pipeline.Server.Load.Kind}
+// prepareServer makes the folder of a step, and the program where it is ours.
+func prepareServer(j *job, step string) error {
 	if err := os.MkdirAll(j.store.Path(serverFolder(step)), 0o777); err != nil {
-		return nil, err
+		return err
 	}
-	if !workload.ShipsServer(j.plan) {
-		return s, nil
+	return workload.PrepareServer(j.plan, j.store.Path(programFolder), j.start)
+}
+
+// interruptible is a context that the first interrupt ends as well.
+func (j *job) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	inner, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-j.Interrupts:
+			cancel(context.Canceled)
+		case <-inner.Done():
+		}
+	}()
+	return inner, func() { cancel(nil) }
+}
+
+// serve makes a start of the server an attempt of a step.
+func serve(ctx context.Context, j *job, step string, command tool.Command, measure func(context.Context) serving.Measured) (made, error) {
+	if err := j.store.WriteFile(serverFolder(step)+"/cmd.txt", commandFile(command)); err != nil {
+		return made{}, err
 	}
-	if err := workload.Unpack(workloads.FS, j.store.Path(programFolder)); err != nil {
-		return nil, err
+	if err := j.store.StartAttempt(step, j.dir, append([]string{command.Path}, command.Args...)...); err != nil {
+		return made{}, err
 	}
-	name, text, err := workload.ServerModel(j.plan, j.start)
+	flow, cancel := j.interruptible(ctx)
+	defer cancel()
+	m := measure(flow)
+	return made{Outcome: m.Outcome}, recordServed(ctx, j.store, step, m)
+}
+
+// serveUnprofiled measures the server without nsys.
+func serveUnprofiled(ctx context.Context, j *job) (made, error) {
+	if err := prepareServer(j, plan.StepUnprofiled); err != nil {
+		return made{}, err
+	}
+	_, command := j.serverLine()
+	return serve(ctx, j, plan.StepUnprofiled, command, func(ctx context.Context) serving.Measured {
+		return j.setup(plan.StepUnprofiled).Measure(ctx, command)
+	})
+}
+
+// profiling is how windows of the server are made. Temp is the TMPDIR of nsys, ""
+// for the one of the environment.
+func (j *job) profiling(temp string) (serving.Profiling, error) {
+	_, server := j.serverLine()
+	name := "deepprof"
+	if j.store != nil {
+		name += "-" + filepath.Base(j.store.Dir())
+	}
+	session := nsys.Session{Name: nsys.SessionName(name), Version: j.nsys.Version, Options: j.nsysOptions(append([]string{server.Path}, server.Args...))}
+	args, set, err := session.Launch()
+	if err != nil {
+		return serving.Profiling{}, err
+	}
+	env := tool.Environ(server.Env, append(set, j.annotateOver(server.Env, plan.StepNsys)...)...)
+	if temp != "" {
+		env = tool.Environ(env, "TMPDIR="+temp)
+	}
+	env, _ = capture.WithoutSecrets(env, workload.PassedEnv(j.plan), redact.Secret)
+	return serving.Profiling{
+		Session: session, Launch: tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: env}, Reports: plan.StepNsys, Place: j.place, Unsampled: j.giveUpSamples,
+		Check: func(ctx context.Context, report string) (*capture.Content, error) {
+			return checkTimeline(ctx, j, report, map[string]string{})
+		},
+		Log: func(text string) {
+			if err := appendLine(j.store.Path(serverFolder(plan.StepNsys)+"/session.log"), text); err != nil {
+				j.tellError("warning", err)
+			}
+		},
+	}, nil
+}
+
+// sessionCommands are the commands of nsys around a server.
+func sessionCommands(j *job) ([]tool.Command, error) {
+	p, err := j.profiling("")
 	if err != nil {
 		return nil, err
 	}
-	return s, os.WriteFile(filepath.Join(j.store.Path(programFolder), name), text, 0o644)
+	return j.setup(plan.StepNsys).Commands(p)
 }
 
-func (j *job) serverArgv() []string {
-	_, c := j.serverLine()
-	return append([]string{c.Path}, c.Args...)
-}
-
-// start starts the server as a command says and waits until it serves requests.
-// False where it does not, which the outcome tells.
-func (s *served) start(ctx context.Context, command tool.Command, before func(context.Context) error) bool {
-	if holder, taken := serving.Taken(ctx, s.url); taken {
-		s.fail(portTaken(serving.Address(s.url), holder))
-		return false
-	}
-	folder := s.store.Path(serverFolder(s.step))
-	began := time.Now()
-	s.server = serving.Start(ctx, serving.Options{
-		Command: command, Stdout: filepath.Join(folder, "stdout.log"), Stderr: filepath.Join(folder, "stderr.log"),
-		Stop: s.plan.Pipeline.Server.Stop, OnTick: func(d time.Duration) { s.display.line(fmt.Sprintf("%s: %s", s.step, d.Round(time.Second))) },
+// serveWindows profiles the server in windows of one session.
+func serveWindows(ctx context.Context, j *job) (made, error) {
+	var m made
+	o, err := annotated(ctx, j, plan.StepNsys, func() (capture.Outcome, error) {
+		var err error
+		m, err = serveSession(ctx, j)
+		return m.Outcome, err
 	})
-	if before != nil {
-		if err := before(ctx); err != nil {
-			s.failed(ctx, err)
-			return false
+	m.Outcome = o
+	return m, err
+}
+
+func serveSession(ctx context.Context, j *job) (made, error) {
+	if err := prepareServer(j, plan.StepNsys); err != nil {
+		return made{}, err
+	}
+	if err := os.MkdirAll(j.store.Path(plan.StepNsys), 0o777); err != nil {
+		return made{}, err
+	}
+	temp, err := os.MkdirTemp("", "deepprof-nsys-")
+	if err != nil {
+		return made{}, err
+	}
+	defer os.RemoveAll(temp)
+	p, err := j.profiling(temp)
+	if err != nil {
+		return made{}, err
+	}
+	return serve(ctx, j, plan.StepNsys, p.Launch, func(ctx context.Context) serving.Measured {
+		m := j.setup(plan.StepNsys).Profile(ctx, p)
+		if len(m.Outcome.Reports) > 0 {
+			j.noteSecrets(m.Outcome.Reports[0])
+		}
+		_, server := j.serverLine()
+		if _, removed := capture.WithoutSecrets(server.Env, workload.PassedEnv(j.plan), redact.Secret); !m.Outcome.OK() && len(removed) > 0 {
+			m.Outcome.Warnings = append(m.Outcome.Warnings, capture.Warning{Fact: fact.New(capture.SecretsKept, fact.Names("names", fact.KindName, removed))})
+		}
+		if exists(j.store.Path("nsys/cmd.txt")) {
+			m.Files = append(m.Files, "nsys/cmd.txt")
+		}
+		return m
+	})
+}
+
+// countServer has ncu count launches of a server: take starts ncu and returns
+// when it has ended.
+func countServer(ctx context.Context, j *job, r pick.Request, take func(context.Context, func(capture.Progress)) (capture.Outcome, error)) (capture.Outcome, error) {
+	if err := prepareServer(j, plan.StepNcu); err != nil {
+		return capture.Outcome{}, err
+	}
+	s := j.setup(plan.StepNcu)
+	if o, taken := serving.PortTaken(ctx, s.Base); taken {
+		return o, refuse(j.store, plan.StepNcu, j.dir, o)
+	}
+	m, err := s.Count(ctx, serving.Counting{Wanted: r.Launches, Expected: r.Expected, Logs: j.store.Path(path.Dir(r.Output)), Take: take})
+	if len(m.Record.Window) > 0 {
+		if err := writeJSON(j.store, serverFolder(plan.StepNcu)+"/"+load.RecordName, m.Record); err != nil {
+			j.tellError("warning", err)
 		}
 	}
-	if err := s.server.Ready(ctx, s.probe(), s.plan.Pipeline.Server.ReadyTimeout); err != nil {
-		s.failed(ctx, err)
-		return false
-	}
-	s.record.Ready = time.Since(began).Seconds()
-	s.tell(serverReady, fact.Name("step", s.step), fact.Seconds("time", s.record.Ready))
-	return true
+	return m.Outcome, err
 }
 
-// probe is what shows that the server is ready.
-func (s *served) probe() string {
-	switch ready := s.plan.Pipeline.Server.Ready; {
-	case ready != "":
-		return ready
-	case s.engine.Ready != "":
-		return strings.TrimSuffix(s.url, "/") + s.engine.Ready
-	}
-	return "tcp:" + serving.Address(s.url)
-}
-
-// fail keeps what went wrong first.
-func (s *served) fail(o capture.Outcome) {
-	if s.outcome.Kind == "" {
-		s.outcome = o
-	}
-}
-
-// failed judges an error of a start or of a window: what the server did counts
-// for more than what was waited for.
-func (s *served) failed(ctx context.Context, err error) {
-	var notReady *serving.NotReady
-	if s.server != nil && ctx.Err() == nil {
-		s.await(deathTime) // a server that dies takes its window along, and is seen dead a moment later
-	}
-	switch died := s.server != nil && s.server.Died(); {
-	case ctx.Err() != nil:
-		s.fail(capture.Verdict(capture.Interrupted, fact.New(capture.StoppedBySignal)))
-	case s.server != nil && s.server.Flooded():
-		s.fail(s.quoted(capture.Verdict(capture.WorkloadFailed, fact.New(serverFlooded))))
-	case died:
-		s.fail(s.death())
-	case errors.As(err, &notReady):
-		s.fail(s.quoted(capture.Verdict(capture.NotReady, errorFact(notReady))))
-	case errors.Is(err, serving.ErrSessionLost):
-		s.fail(s.quoted(capture.Verdict(capture.SessionLost, errorFact(err))))
-	default:
-		s.fail(capture.Verdict(capture.ToolCrashed, errorFact(err)))
-	}
-}
-
-// deathTime is how long nsys may take to notice that its program has ended.
-const deathTime = 5 * time.Second
-
-// death is the outcome of a server that ended by itself.
-func (s *served) death() capture.Outcome {
-	<-s.server.Ended()
-	ended, err := s.server.Result()
-	kind, what := capture.WorkloadFailed, fact.New(serverEnded, fact.Name("exit", ended.Exit.String()))
-	switch {
-	case err != nil:
-		kind, what = capture.WorkloadMissing, fact.New(serverNoStart, fact.ErrorText("error", tool.Quote(err.Error())))
-	case ended.Exit.Signal != 0:
-		kind = capture.WorkloadCrashed
-	}
-	return s.quoted(capture.Verdict(kind, what))
-}
-
-// quoted adds what the server printed last.
-func (s *served) quoted(o capture.Outcome) capture.Outcome {
-	if said := s.server.Output(); len(said) > 0 {
-		o.Evidence = fact.New(capture.ToolPrinted, fact.Vendor(capture.VendorText, tool.Quote(said[len(said)-1])))
-	}
-	log := s.store.Path(serverFolder(s.step))
-	if o.Kind != capture.NotReady {
-		o.Cause = fact.New(causeServer, fact.File("dir", log))
-		return o
-	}
-	o.Cause = fact.New(causeServerSlow, fact.File("dir", log))
-	return o
-}
-
-// stop ends the load, the session and the server, in this order, and whatever is
-// left of them.
-func (s *served) stop(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
-	if s.load != nil {
-		s.load.Stop()
-	}
-	if s.loader != nil {
-		s.loader.Stop()
-	}
-	if s.server == nil {
-		return
-	}
-	if s.session != nil && s.server.Alive() {
-		if err := s.session.Shutdown(ctx, s.server); err == nil {
-			s.await(s.plan.Pipeline.Server.Stop)
+// recordServed ends the attempt of a start, with its files.
+func recordServed(ctx context.Context, store *runs.Run, step string, m serving.Measured) error {
+	folder, files := serverFolder(step), m.Files
+	if m.Requests != nil {
+		if err := load.WriteRequests(store.Path(folder+"/"+load.RequestsName), m.Requests); err != nil {
+			return err
 		}
 	}
-	s.server.Stop()
-	ended, _ := s.server.Result()
-	if len(ended.Left) > 0 && !s.server.Died() && s.session == nil {
-		s.warn("", serverOutlived, processesParam(ended.Left))
-	}
-	if ended.Killed {
-		s.warn("", serverKilled, fact.NS("limit", s.plan.Pipeline.Server.Stop))
-	}
-	if len(ended.Alive) > 0 {
-		s.warn("", serverAlive, processesParam(ended.Alive))
-	}
-}
-
-// await waits for the end of the server.
-func (s *served) await(limit time.Duration) {
-	select {
-	case <-s.server.Ended():
-	case <-time.After(limit):
-	}
-}
-
-// warn states a doubt about a window, or about the whole step where that is "".
-func (s *served) warn(window string, code fact.Code, params ...fact.Param) {
-	s.outcome.Warnings = append(s.outcome.Warnings, capture.Warning{Fact: fact.New(code, params...), Scope: window})
-}
-
-// finish records the attempt with its files, and gives its outcome: what went
-// wrong, or what was measured.
-func (s *served) finish(ctx context.Context, good fact.Fact, files ...string) (made, error) {
-	folder := serverFolder(s.step)
-	if s.outcome.Kind == "" {
-		warnings := s.outcome.Warnings
-		if s.outcome = capture.Verdict(capture.Captured, good); len(warnings) > 0 {
-			s.outcome.Kind = capture.WithWarnings
-		}
-		s.outcome.Warnings, s.outcome.Usable = warnings, true
-	}
-	if s.load != nil {
-		if err := load.WriteRequests(s.store.Path(folder+"/"+load.RequestsName), s.load.Requests()); err != nil {
-			return made{Outcome: s.outcome}, err
-		}
-	}
-	if err := writeJSON(s.store, folder+"/"+load.RecordName, s.record); err != nil {
-		return made{Outcome: s.outcome}, err
+	if err := writeJSON(store, folder+"/"+load.RecordName, m.Record); err != nil {
+		return err
 	}
 	for _, name := range []string{"cmd.txt", "stdout.log", "stderr.log", "session.log", "load.stdout.log", "load.stderr.log", load.RecordName, load.RequestsName} {
-		if exists(s.store.Path(folder + "/" + name)) {
+		if exists(store.Path(folder + "/" + name)) {
 			files = append(files, folder+"/"+name)
 		}
 	}
-	hashed, err := s.store.HashFiles(context.WithoutCancel(ctx), files...)
+	hashed, err := store.HashFiles(context.WithoutCancel(ctx), files...)
 	if err != nil {
-		return made{Outcome: s.outcome}, err
+		return err
 	}
 	for i := range hashed {
-		hashed[i].Of = s.windowOf(hashed[i].Path)
+		if n := m.Record.Number(strings.TrimSuffix(hashed[i].Path, path.Ext(hashed[i].Path))); n > 0 {
+			hashed[i].Of = &timeline.Identity{Window: n}
+		}
 	}
-	return made{Outcome: s.outcome}, s.store.EndAttempt(s.step, runs.Result{Outcome: recorded(s.outcome), Files: hashed})
+	return store.EndAttempt(step, runs.Result{Outcome: recorded(m.Outcome), Files: hashed})
 }
 
-// windowOf is the window that a timeline is of, counted among those under load;
-// nil for any other file.
-func (s *served) windowOf(file string) *timeline.Identity {
-	n := 0
-	for _, w := range s.record.Window {
-		if w.Kind != load.Profiled {
-			continue
-		}
-		if n++; w.Report != "" && strings.TrimSuffix(file, path.Ext(file)) == w.Report {
-			return &timeline.Identity{Window: n}
-		}
+// windowTimeline is the export of the window that counters are chosen from; "" where
+// there is none.
+func windowTimeline(store *runs.Run) string {
+	r, err := load.ReadRecord(store.Path(serverFolder(plan.StepNsys) + "/" + load.RecordName))
+	if err != nil || r.Busiest() == "" {
+		return ""
 	}
-	return nil
+	return r.Busiest() + ".sqlite"
 }

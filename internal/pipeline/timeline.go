@@ -19,6 +19,7 @@ import (
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // nsysCommand is the timeline capture of the plan.
@@ -67,7 +68,7 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 	c := capture.Capture{
 		Tool: kind, Command: command, Output: j.store.Path(output), Target: target,
 		Limits: j.limits(timeout), Interrupts: j.Interrupts, Retries: s.Retries, Backoff: s.Backoff,
-		Secret: redact.Secret, KeepEnv: j.passedEnv(),
+		Secret: redact.Secret, KeepEnv: workload.PassedEnv(j.plan),
 		Notice:   func(f fact.Fact) { j.Say(string(kind) + ": " + message.Text(f)) },
 		Progress: func(p capture.Progress) { j.display.line(fmt.Sprintf("%s: %s", kind, p)) },
 	}

@@ -34,10 +34,6 @@ const (
 	sectionsUnlisted fact.Code = "sections-unlisted" // tool, error
 	ranksStand       fact.Code = "ranks-stand"       // what
 	ranksUnasked     fact.Code = "ranks-unasked"     // error
-	trafficAwaited   fact.Code = "traffic-awaited"   // step, url
-	serverReady      fact.Code = "server-ready"      // step, time
-	serverWindow     fact.Code = "server-window"     // step, window
-	profilerSwitch   fact.Code = "profiler-switch"   // url, status, error, answer
 	runsAhead        fact.Code = "runs-ahead"        // runs
 	runsNone         fact.Code = "runs-none"         //
 	runsOfStep       fact.Code = "runs-of-step"      // n, how

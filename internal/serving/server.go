@@ -1,7 +1,9 @@
-// Package serving runs a server that is to be profiled: it starts it, waits until
-// it serves requests, drives its session of Nsight Systems window by window, and
-// ends it with everything that it has started. What it measures is in package
-// load, what it knows about engines in package engine.
+// Package serving profiles a server under load: it starts it, waits until it serves
+// requests, drives load, measures it without a profiler, in windows of a session
+// of Nsight Systems, or while Nsight Compute counts, and ends it with everything
+// that it has started. A Setup has the three ways; each gives what was measured and
+// the verdict on it. Requests and their statistics are in package load, what is
+// known about engines in package engine.
 package serving
 
 import (

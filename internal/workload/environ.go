@@ -2,9 +2,11 @@ package workload
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/plan"
@@ -85,4 +87,11 @@ func commandLabel(command []string) string {
 		}
 	}
 	return name
+}
+
+// PassedEnv names the variables that a workload under nsys gets even if they look
+// secret: the configuration asks for them.
+func PassedEnv(p *plan.Plan) []string {
+	w := p.Pipeline.Workload
+	return append(slices.Sorted(maps.Keys(w.Env)), w.PassEnv...)
 }

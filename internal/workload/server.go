@@ -3,12 +3,14 @@ package workload
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/workloads"
 )
 
 // Serves tells whether the workload of a plan is a server.
@@ -44,16 +46,28 @@ func ServerCommand(p *plan.Plan, at Places, env []string) (e engine.Engine, argv
 	return e, argv, append(e.Environ(env), append([]string{"PYTHONPATH=" + at.Program}, Env...)...)
 }
 
-// ServerModel is the file that the shipped server reads its shape from: its name
-// beside the program, and what is in it.
-func ServerModel(p *plan.Plan, start string) (name string, text []byte, err error) {
+// PrepareServer writes the program of the shipped server into a folder, with the
+// shape of its model; start is the folder of relative paths. A server of the
+// user's needs nothing.
+func PrepareServer(p *plan.Plan, dir, start string) error {
+	if !ShipsServer(p) {
+		return nil
+	}
+	if err := Unpack(workloads.FS, dir); err != nil {
+		return err
+	}
+	var text []byte
+	var err error
 	if file := p.Model.Config.File; file != "" {
 		text, err = format.ReadFile(abs(file, start), maxFile)
 	} else {
 		text, err = json.MarshalIndent(p.Model.Config.Values, "", "  ")
 	}
-	if err != nil {
-		return "", nil, fmt.Errorf("write the shape of the model: %w", err)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, serverModel), text, 0o644)
 	}
-	return serverModel, text, nil
+	if err != nil {
+		return fmt.Errorf("write the shape of the model: %w", err)
+	}
+	return nil
 }

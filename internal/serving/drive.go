@@ -1,4 +1,4 @@
-package pipeline
+package serving
 
 import (
 	"bufio"
@@ -18,7 +18,6 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/serving"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -28,16 +27,15 @@ var errLoad = errors.New("the load failed")
 // drive starts what sends requests. Under ncu requests may take as long as the
 // counting itself.
 func (s *served) drive(ctx context.Context, timeout time.Duration) error {
-	l := s.plan.Pipeline.Server.Load
+	l := s.Load
 	switch l.Kind {
 	case plan.LoadNone:
-		s.tell(trafficAwaited, fact.Name("step", s.step), fact.Name("url", s.url))
+		s.Tell(trafficAwaited, fact.Name("step", s.Step), fact.Name("url", s.Base))
 		return nil
 	case plan.LoadCommand:
-		folder := s.store.Path(serverFolder(s.step))
-		s.loader = serving.Start(ctx, serving.Options{
-			Command: tool.Command{Path: l.Command[0], Args: l.Command[1:], Dir: s.dir, Env: s.env}, Stop: s.plan.Pipeline.Server.Stop,
-			Stdout: filepath.Join(folder, "load.stdout.log"), Stderr: filepath.Join(folder, "load.stderr.log"),
+		s.loader = Start(ctx, Options{
+			Command: tool.Command{Path: l.Command[0], Args: l.Command[1:], Dir: s.Dir, Env: s.Env}, Stop: s.Stop,
+			Stdout: filepath.Join(s.Folder, "load.stdout.log"), Stderr: filepath.Join(s.Folder, "load.stderr.log"),
 		})
 		return nil
 	}
@@ -52,7 +50,7 @@ func (s *served) drive(ctx context.Context, timeout time.Duration) error {
 }
 
 func (s *served) clientOptions(ctx context.Context) (load.Options, error) {
-	l := s.plan.Pipeline.Server.Load
+	l := s.Load
 	prompt, err := load.ParseDist(l.Prompt)
 	if err != nil {
 		return load.Options{}, err
@@ -62,7 +60,7 @@ func (s *served) clientOptions(ctx context.Context) (load.Options, error) {
 		return load.Options{}, err
 	}
 	o := load.Options{
-		URL: s.url, Chat: l.Endpoint == "chat", Model: l.Model, Prompt: prompt, Output: output, Concurrency: l.Concurrency, Rate: l.Rate,
+		URL: s.Base, Chat: l.Endpoint == "chat", Model: l.Model, Prompt: prompt, Output: output, Concurrency: l.Concurrency, Rate: l.Rate,
 		Seed: uint64(l.Seed), Vocabulary: l.Vocabulary, IgnoreEOS: l.IgnoreEOS,
 	}
 	if o.Model == "" {
@@ -73,13 +71,13 @@ func (s *served) clientOptions(ctx context.Context) (load.Options, error) {
 
 // firstModel asks the server which model it has.
 func (s *served) firstModel(ctx context.Context) (string, error) {
-	status, text, err := serving.Call(ctx, http.MethodGet, strings.TrimSuffix(s.url, "/")+"/v1/models", "", 10*time.Second)
+	status, text, err := Call(ctx, http.MethodGet, strings.TrimSuffix(s.Base, "/")+"/v1/models", "", 10*time.Second)
 	var list struct{ Data []struct{ ID string } }
 	if err == nil && status == http.StatusOK {
 		err = json.Unmarshal([]byte(text), &list)
 	}
 	if err != nil || len(list.Data) == 0 {
-		return "", fmt.Errorf("%w: %s/v1/models lists no model (HTTP %d); name it with pipeline.server.load.model", errLoad, s.url, status)
+		return "", fmt.Errorf("%w: %s/v1/models lists no model (HTTP %d); name it with pipeline.server.load.model", errLoad, s.Base, status)
 	}
 	return list.Data[0].ID, nil
 }
@@ -146,30 +144,29 @@ func (s *served) answers(ctx context.Context, window string) error {
 
 // warmUp drives the server until what its clients see holds still.
 func (s *served) warmUp(ctx context.Context) error {
-	p := s.plan.Pipeline.Server
 	began := time.Now()
 	defer func() { s.record.Warmup = time.Since(began).Seconds() }()
 	if s.load == nil {
-		return s.hold(ctx, p.Warmup, nil)
+		return s.hold(ctx, s.Warmup, nil)
 	}
 	const interval = time.Second
 	var stats []load.Stats
-	for time.Since(began) < p.WarmupLimit {
+	for time.Since(began) < s.WarmupLimit {
 		from := s.load.Now()
 		if err := s.hold(ctx, interval, nil); err != nil {
 			return err
 		}
 		stats = append(stats, load.Between(s.load.Requests(), from, s.load.Now(), load.Target{}))
-		if n := len(stats); time.Since(began) >= p.Warmup && n > 2 && load.Steady(stats[n-2], stats[n-1], p.Steady) && load.Steady(stats[n-3], stats[n-1], p.Steady) {
+		if n := len(stats); time.Since(began) >= s.Warmup && n > 2 && load.Steady(stats[n-2], stats[n-1], s.Steady) && load.Steady(stats[n-3], stats[n-1], s.Steady) {
 			s.record.Steady = true
 			return nil
 		}
 	}
 	all := load.Between(s.load.Requests(), 0, s.load.Now(), load.Target{})
 	if all.Tokens == 0 {
-		return fmt.Errorf("%w: no answer in %s, %d errors %v: %s", errLoad, p.WarmupLimit, all.Errors, all.ErrorKinds, all.Sample)
+		return fmt.Errorf("%w: no answer in %s, %d errors %v: %s", errLoad, s.WarmupLimit, all.Errors, all.ErrorKinds, all.Sample)
 	}
-	s.warn("", loadUnsteady, fact.NS("limit", p.WarmupLimit))
+	s.warn("", loadUnsteady, fact.NS("limit", s.WarmupLimit))
 	return nil
 }
 
@@ -177,12 +174,12 @@ func (s *served) warmUp(ctx context.Context) error {
 func (s *served) failedLoad(ctx context.Context, err error) {
 	if errors.Is(err, errLoad) && ctx.Err() == nil && !s.server.Died() {
 		o := capture.Verdict(capture.LoadFailed, fact.New(loadFailed))
-		o.Evidence = errorFact(err)
+		o.Evidence = capture.ErrorFact(err)
 		s.fail(o)
 		return
 	}
 	if errors.Is(err, errSilent) && ctx.Err() == nil {
-		o := s.quoted(capture.Verdict(capture.Stalled, errorFact(err)))
+		o := s.quoted(capture.Verdict(capture.Stalled, capture.ErrorFact(err)))
 		o.Cause = fact.New(causeSilent)
 		s.fail(o)
 		return
@@ -192,7 +189,7 @@ func (s *served) failedLoad(ctx context.Context, err error) {
 
 // target is what a good request meets.
 func (s *served) target() load.Target {
-	l := s.plan.Pipeline.Server.Load
+	l := s.Load
 	return load.Target{TTFT: int64(l.TTFT), TPOT: int64(l.TPOT)}
 }
 
@@ -216,8 +213,8 @@ func (s *served) measure(ctx context.Context, name string, kind load.WindowKind,
 		s.judgeRequests(name, stats)
 	}
 	if err == nil {
-		w.CacheUse, w.Memory = s.gauge(ctx, s.engine.CacheMetric), s.gauge(ctx, s.engine.MemoryMetric)
-		w.CacheRead = s.gauge(ctx, s.engine.ReadMetric)
+		w.CacheUse, w.Memory = s.gauge(ctx, s.Engine.CacheMetric), s.gauge(ctx, s.Engine.MemoryMetric)
+		w.CacheRead = s.gauge(ctx, s.Engine.ReadMetric)
 	}
 	s.record.Window = append(s.record.Window, w)
 	return err
@@ -226,26 +223,25 @@ func (s *served) measure(ctx context.Context, name string, kind load.WindowKind,
 // windowDone tells when a profiled window has the requests or steps that it is to
 // have; nil where only time ends it.
 func (s *served) windowDone(ctx context.Context, from int64) func() bool {
-	p := s.plan.Pipeline.Server
 	first := s.gauge(ctx, s.stepMetric())
-	if first == nil && (s.load == nil || p.WindowRequests == 0) {
+	if first == nil && (s.load == nil || s.WindowRequests == 0) {
 		return nil
 	}
 	return func() bool {
-		if s.load != nil && p.WindowRequests > 0 && load.Between(s.load.Requests(), from, s.load.Now(), load.Target{}).Requests >= p.WindowRequests {
+		if s.load != nil && s.WindowRequests > 0 && load.Between(s.load.Requests(), from, s.load.Now(), load.Target{}).Requests >= s.WindowRequests {
 			return true
 		}
 		now := s.gauge(ctx, s.stepMetric())
-		return first != nil && now != nil && *now-*first >= float64(p.WindowSteps)
+		return first != nil && now != nil && *now-*first >= float64(s.WindowSteps)
 	}
 }
 
 // stepMetric is the counter of steps where steps end a window; "" where not.
 func (s *served) stepMetric() string {
-	if s.plan.Pipeline.Server.WindowSteps == 0 {
+	if s.WindowSteps == 0 {
 		return ""
 	}
-	return s.engine.StepMetric
+	return s.Engine.StepMetric
 }
 
 // judgeRequests warns of requests that failed in a window.
@@ -264,7 +260,7 @@ func (s *served) gauge(ctx context.Context, name string) *float64 {
 	if name == "" {
 		return nil
 	}
-	status, text, err := serving.Call(ctx, http.MethodGet, strings.TrimSuffix(s.url, "/")+"/metrics", "", 5*time.Second)
+	status, text, err := Call(ctx, http.MethodGet, strings.TrimSuffix(s.Base, "/")+"/metrics", "", 5*time.Second)
 	if err != nil || status != http.StatusOK {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package pipeline
+package serving
 
 import (
 	"bufio"
@@ -52,8 +52,7 @@ func TestEndUnderNcu(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &counted{served: &served{job: &job{plan: &plan.Plan{}}, url: "http://" + strings.TrimSpace(address)}}
-	c.plan.Pipeline.Server.Stop = 50 * time.Millisecond
+	c := &counted{served: &served{Setup: Setup{Base: "http://" + strings.TrimSpace(address), Server: plan.Server{Stop: 50 * time.Millisecond}}}}
 	counting, giveUp := context.WithCancelCause(t.Context())
 	defer giveUp(nil)
 	c.giveUp = giveUp

@@ -1,6 +1,7 @@
-package pipeline
+package serving
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/deepprof/deepprof/internal/capture"
@@ -32,16 +33,27 @@ const (
 	requestErrors   fact.Code = "request-errors" // n, of, kinds, sample
 	noTokens        fact.Code = "no-tokens"
 	windowLost      fact.Code = "window-lost" // error
+
+	// What a run tells while it goes on.
+	trafficAwaited fact.Code = "traffic-awaited" // step, url
+	serverReady    fact.Code = "server-ready"    // step, time
+	serverWindow   fact.Code = "server-window"   // step, window
+	profilerSwitch fact.Code = "profiler-switch" // url, status, error, answer
 )
 
-// portTaken is the outcome of a server whose port somebody else has.
-func portTaken(address, holder string) capture.Outcome {
-	o := capture.Verdict(capture.PortTaken, fact.New(somebodyAnswers, fact.Name("address", address)))
+// PortTaken is the outcome of a server whose port somebody else has; false where
+// it is free.
+func PortTaken(ctx context.Context, url string) (capture.Outcome, bool) {
+	holder, taken := Taken(ctx, url)
+	if !taken {
+		return capture.Outcome{}, false
+	}
+	o := capture.Verdict(capture.PortTaken, fact.New(somebodyAnswers, fact.Name("address", Address(url))))
 	o.Evidence = fact.New(portHolder)
 	if holder != "" {
 		o.Evidence = fact.New(portHolder, fact.Name("process", holder))
 	}
-	return o
+	return o, true
 }
 
 // processesParam names processes.

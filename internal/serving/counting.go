@@ -1,10 +1,9 @@
-package pipeline
+package serving
 
 import (
 	"context"
 	"net/http"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,9 +15,6 @@ import (
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
-	"github.com/deepprof/deepprof/internal/pick"
-	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/serving"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -48,18 +44,19 @@ const stopTime = 5 * time.Second
 // is given up makes the server compute its prompt again.
 const requestTime = 4
 
-// countServer has ncu count launches of a server: take starts ncu and returns
-// when it has ended.
-func countServer(ctx context.Context, j *job, r pick.Request, take func(context.Context, func(capture.Progress)) (capture.Outcome, error)) (capture.Outcome, error) {
-	s, err := newServed(j, plan.StepNcu)
-	if err != nil {
-		return capture.Outcome{}, err
-	}
-	if holder, taken := serving.Taken(ctx, s.url); taken {
-		o := portTaken(serving.Address(s.url), holder)
-		return o, refuse(j.store, plan.StepNcu, j.dir, o)
-	}
-	c := &counted{served: s, wanted: r.Launches, limit: max(j.plan.Pipeline.Server.CountersTime, 2*r.Expected), began: time.Now()}
+// A Counting is what ncu is to count of a server.
+type Counting struct {
+	Wanted   int           // launches; 0 where that is not known
+	Expected time.Duration // that it takes; 0 where that is not known
+	Logs     string        // folder of ncu's logs, which hold those of the server
+	// Take starts ncu, tells how far it is, and returns when it has ended.
+	Take func(context.Context, func(capture.Progress)) (capture.Outcome, error)
+}
+
+// Count drives the server while ncu counts its launches. The record has no window
+// where no client of deepprof's own drove it.
+func (s Setup) Count(ctx context.Context, n Counting) (Measured, error) {
+	c := &counted{served: s.begin(), wanted: n.Wanted, limit: max(s.CountersTime, 2*n.Expected), began: time.Now()}
 	counting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	c.giveUp = giveUp
@@ -69,7 +66,7 @@ func countServer(ctx context.Context, j *job, r pick.Request, take func(context.
 		defer close(ended)
 		c.follow(driving)
 	}()
-	o, err := take(counting, func(p capture.Progress) {
+	o, err := n.Take(counting, func(p capture.Progress) {
 		if p.Stage == capture.Profiling {
 			c.note(int64(p.Done))
 		}
@@ -77,8 +74,8 @@ func countServer(ctx context.Context, j *job, r pick.Request, take func(context.
 	cancel()
 	<-ended
 	c.finishCounting(&o)
-	c.judgeWatchdog(&o, j.store.Path(path.Dir(r.Output)))
-	return o, err
+	c.judgeWatchdog(&o, n.Logs)
+	return Measured{Outcome: o, Record: c.record}, err
 }
 
 // judgeWatchdog says that the server did not survive replay where its log, which
@@ -115,8 +112,7 @@ func (c *counted) note(done int64) {
 
 // follow drives the server and ends it once everything is counted.
 func (c *counted) follow(ctx context.Context) {
-	p := c.plan.Pipeline.Server
-	err := c.untilReady(ctx, p.ReadyTimeout)
+	err := c.untilReady(ctx, c.ReadyTimeout)
 	if err == nil {
 		err = c.drive(ctx, requestTime*c.limit)
 	}
@@ -127,10 +123,10 @@ func (c *counted) follow(ctx context.Context) {
 		}
 		return
 	}
-	start, stop, own := c.engine.ProfileURLs(c.url)
+	start, stop, own := c.Engine.ProfileURLs(c.Base)
 	if own {
-		c.untilPrompted(ctx, p.WarmupLimit)
-		c.switchProfiler(ctx, start, c.engine.Profile.Body, time.Minute)
+		c.untilPrompted(ctx, c.WarmupLimit)
+		c.switchProfiler(ctx, start, c.Engine.Profile.Body, time.Minute)
 	}
 	c.untilCounted(ctx, c.limit)
 	if own {
@@ -162,7 +158,7 @@ func (c *counted) untilPrompted(ctx context.Context, limit time.Duration) {
 		return
 	}
 	all := 1
-	if l := c.plan.Pipeline.Server.Load; l.Rate == 0 {
+	if l := c.Load; l.Rate == 0 {
 		all = max(1, l.Concurrency)
 	}
 	for until := time.Now().Add(limit); time.Now().Before(until) && ctx.Err() == nil; {
@@ -180,20 +176,20 @@ func (c *counted) untilPrompted(ctx context.Context, limit time.Duration) {
 func (c *counted) untilReady(ctx context.Context, limit time.Duration) error {
 	probe := c.probe()
 	if strings.HasPrefix(probe, "log:") { // its output goes to ncu's log
-		probe = "tcp:" + serving.Address(c.url)
+		probe = "tcp:" + Address(c.Base)
 	}
-	return serving.Ready(ctx, probe, limit)
+	return Ready(ctx, probe, limit)
 }
 
 // switchProfiler calls an endpoint of the server. The answer may wait for ncu.
 func (c *counted) switchProfiler(ctx context.Context, url, body string, limit time.Duration) {
-	status, said, err := serving.Call(ctx, http.MethodPost, url, body, limit)
+	status, said, err := Call(ctx, http.MethodPost, url, body, limit)
 	if ctx.Err() == nil && (err != nil || status != http.StatusOK) {
 		params := []fact.Param{fact.Name("url", url), fact.Count("status", status), fact.Vendor("answer", tool.Quote(said))}
 		if err != nil {
 			params = append(params, fact.Error("error", err))
 		}
-		c.tell(profilerSwitch, params...)
+		c.Tell(profilerSwitch, params...)
 	}
 }
 
@@ -230,7 +226,7 @@ const renewTime = 10 * time.Second
 // renewPrompts has some clients give up their answers for new prompts, where none
 // waits.
 func (c *counted) renewPrompts() {
-	if c.load == nil || c.plan.Pipeline.Server.Load.Rate > 0 { // in an open loop they come by themselves
+	if c.load == nil || c.Load.Rate > 0 { // in an open loop they come by themselves
 		return
 	}
 	if _, waiting := c.load.Open(); waiting == 0 {
@@ -260,11 +256,11 @@ func (c *counted) end(ctx context.Context) {
 	for _, s := range []struct {
 		signal syscall.Signal
 		wait   time.Duration
-	}{{syscall.SIGTERM, c.plan.Pipeline.Server.Stop}, {syscall.SIGKILL, stopTime}} {
+	}{{syscall.SIGTERM, c.Stop}, {syscall.SIGKILL, stopTime}} {
 		if ctx.Err() != nil {
 			return
 		}
-		if !signalHolder(serving.Address(c.url), s.signal) {
+		if !signalHolder(Address(c.Base), s.signal) {
 			break
 		}
 		select {
@@ -301,7 +297,4 @@ func (c *counted) finishCounting(o *capture.Outcome) {
 	}
 	c.record.Counted = c.times
 	c.record.Window = append(c.record.Window, load.Window{Name: "counters", Kind: load.Counted, To: c.load.Now(), Stats: &c.stats})
-	if err := writeJSON(c.store, serverFolder(c.step)+"/"+load.RecordName, c.record); err != nil {
-		c.tellError("warning", err)
-	}
 }
