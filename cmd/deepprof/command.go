@@ -180,11 +180,7 @@ func noSuchCommand(cc *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	hint := suggest.DidYouMean(args[0], names)
-	if hint == "" && len(names) > 0 {
-		hint = "; there are: " + strings.Join(names, ", ")
-	}
-	return usagef("unknown command '%s %s'%s", cc.CommandPath(), args[0], hint)
+	return usagef("unknown command '%s %s'%s", cc.CommandPath(), args[0], suggest.OneOf(args[0], names))
 }
 
 // flagError names the nearest flag for one that does not exist.

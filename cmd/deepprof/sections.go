@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deepprof/deepprof/internal/pick"
+	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -34,7 +35,7 @@ func showSectionsCommand() command {
 				if *asJSON {
 					return printJSON(s.out, costs)
 				}
-				return o.paged(s.out, func(w io.Writer) error { return pick.WriteSectionCosts(w, ncu.String(), costs) })
+				return o.paged(s.out, func(w io.Writer) error { return report.WriteSections(w, ncu.String(), costs) })
 			}
 		},
 	}

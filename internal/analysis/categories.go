@@ -68,11 +68,10 @@ func LoadCategories(overlays ...fs.FS) (*Categories, error) {
 		}
 		more, err := c.add(data)
 		if err != nil {
-			where := "shipped " + CategoriesFile
 			if i < len(overlays) {
-				where = CategoriesFile + " of the configuration overlay"
+				return nil, fmt.Errorf("read %s of the configuration overlay: %w", CategoriesFile, err)
 			}
-			return nil, fmt.Errorf("read %s: %w", where, err)
+			return nil, fmt.Errorf("read shipped %s: %w", CategoriesFile, err)
 		}
 		if !more {
 			break

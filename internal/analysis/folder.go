@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -80,12 +81,12 @@ func (a *analyzer) refuseUnused() error {
 		if path == "" || a.notes.used(path) {
 			continue
 		}
-		e := &UnusedError{Path: path, Why: "nothing of it fits the other files"}
+		e := &UnusedError{Path: path, Why: errors.New("nothing of it fits the other files")}
 		if path == a.in.Targets {
-			e.Why = "it was made from another timeline; give the one that it was made from"
+			e.Why = errors.New("it was made from another timeline; give the one that it was made from")
 		}
 		if broken := a.notes.of(FileUnreadable); len(broken) == 1 {
-			e.Why = broken[0].Text("error")
+			e.Why = errors.New(broken[0].Text("error"))
 		}
 		return e
 	}

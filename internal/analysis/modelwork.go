@@ -49,12 +49,12 @@ func (in *Input) CountModel(shape flops.Shape, regions ModelRegions) error {
 type UnusedError struct {
 	Path   string
 	Stages []string // of the timeline; none where there is no timeline
-	Why    string   // an error or a reason where it is not about stages
+	Why    error    // where it is not about stages
 }
 
 func (e *UnusedError) Error() string {
-	if e.Why != "" {
-		return fmt.Sprintf("%s is not used: %s", e.Path, e.Why)
+	if e.Why != nil {
+		return fmt.Sprintf("%s is not used: %v", e.Path, e.Why)
 	}
 	if len(e.Stages) == 0 {
 		return fmt.Sprintf("%s is not used: there is no timeline with the time of its stages; give one beside it", e.Path)

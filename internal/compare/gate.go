@@ -118,7 +118,7 @@ func (r *Rule) selector(s string) error {
 	}
 	r.kind = Kind(kind)
 	if !slices.Contains(kinds, r.kind) {
-		return fmt.Errorf("there is no kind %q%s", kind, hint(kind, append(Kinds(), "launches")))
+		return fmt.Errorf("there is no kind %q%s", kind, suggest.OneOf(kind, append(Kinds(), "launches")))
 	}
 	if !named && r.kind != Total {
 		return fmt.Errorf("%s needs a name: %s:NAME.METRIC", kind, kind)
@@ -132,7 +132,7 @@ func (r *Rule) selector(s string) error {
 	}
 	r.metric = Metric(rest[dot+1:])
 	if _, ok := metrics[r.metric]; !ok {
-		return fmt.Errorf("there is no metric %q%s", rest[dot+1:], hint(rest[dot+1:], asTexts(metricNames())))
+		return fmt.Errorf("there is no metric %q%s", rest[dot+1:], suggest.OneOf(rest[dot+1:], asTexts(metricNames())))
 	}
 	return r.named(rest[:dot])
 }
@@ -157,17 +157,6 @@ func metricNames() []Metric {
 	return []Metric{Time, GPUTime, LaunchTime, Launches, Kernels, CopyBytes, Throughput, Rate, Errors, Communication, Exposed, ModelFLOPs, ModelBytes}
 }
 
-// hint names the nearest of some names, or all of few.
-func hint(name string, names []string) string {
-	if h := suggest.DidYouMean(name, names); h != "" {
-		return h
-	}
-	if len(names) > 12 {
-		return ""
-	}
-	return "; there are: " + strings.Join(names, ", ")
-}
-
 func asTexts[T ~string](list []T) []string {
 	out := make([]string, len(list))
 	for i, x := range list {
@@ -190,7 +179,7 @@ func (c *Comparison) Apply(rules []Rule) error {
 			}
 		}
 		if len(res.Checks) == 0 {
-			return fmt.Errorf("rule %q: neither side has it%s", rule.Text, hint(rule.name, c.names(&rule)))
+			return fmt.Errorf("rule %q: neither side has it%s", rule.Text, suggest.OneOf(rule.name, c.names(&rule)))
 		}
 		g.Rules, g.Outcome = append(g.Rules, res), worse(g.Outcome, res.Outcome)
 	}

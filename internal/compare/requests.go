@@ -96,15 +96,16 @@ func (s *samples) addServingSteps(list []analysis.StepClass) {
 	}
 }
 
-// loadOf is what the client sent to a server; "" for other programs.
+// loadOf is what the client sent to a server, by the keys of its settings; "" for
+// other programs.
 func loadOf(r *Run) string {
 	s := r.Result.Serving
 	if s == nil || s.Shape == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s, prompts of %s tokens, answers of %s, at most %d at once", s.Shape.Endpoint, s.Shape.Prompt, s.Shape.Output, s.Shape.Concurrency)
+	text := fmt.Sprintf("endpoint=%s prompt=%s output=%s concurrency=%d", s.Shape.Endpoint, s.Shape.Prompt, s.Shape.Output, s.Shape.Concurrency)
 	if s.Shape.Rate > 0 {
-		text += fmt.Sprintf(", %g requests/s", s.Shape.Rate)
+		text += fmt.Sprintf(" rate=%g/s", s.Shape.Rate)
 	}
 	return text
 }

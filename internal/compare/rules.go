@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 
+	"github.com/deepprof/deepprof/internal/suggest"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -24,7 +25,7 @@ func ParseRules(data []byte) ([]Rule, error) {
 	}
 	for key := range top {
 		if key != "rules" {
-			return nil, fmt.Errorf("unknown key %q%s", key, hint(key, []string{"rules"}))
+			return nil, fmt.Errorf("unknown key %q%s", key, suggest.OneOf(key, []string{"rules"}))
 		}
 	}
 	if err := yaml.Unmarshal(data, &file); err != nil {
@@ -55,7 +56,7 @@ func ruleOf(n *yaml.Node) (Rule, error) {
 	}
 	for key := range m {
 		if key != "rule" && key != "name" {
-			return Rule{}, fmt.Errorf("unknown key %q%s", key, hint(key, []string{"rule", "name"}))
+			return Rule{}, fmt.Errorf("unknown key %q%s", key, suggest.OneOf(key, []string{"rule", "name"}))
 		}
 	}
 	rule, err := ParseRule(m["rule"])

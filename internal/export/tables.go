@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +76,7 @@ func (f *Format) WriteTable(ctx context.Context, s *Source, name string, w io.Wr
 	all := tables()
 	i := slices.IndexFunc(all, func(t table) bool { return t.name == name })
 	if i < 0 {
-		return nil, usagef("--table %q: there is no such table%s", name, cmp.Or(suggest.DidYouMean(name, TableNames()), "; there are: "+strings.Join(TableNames(), ", ")))
+		return nil, usagef("--table %q: there is no such table%s", name, suggest.OneOf(name, TableNames()))
 	}
 	t := &all[i]
 	out, err := f.codec.open(w, t.name, t.columns)

@@ -3,6 +3,13 @@ package message
 // tablePhrases are those of tables and of other packages, by the file that says them
 // first.
 var tablePhrases = map[string]string{
+	// show/metrics.go
+	"metrics-unmatched":         "none of the %d metrics in the report matches --metric %s; there are: %s",
+	"metrics-unmatched-nearest": "none of the %d metrics in the report matches --metric %s; the nearest: %s",
+	"report-has-no-kernels":     "the report has no kernels",
+	"kernels-in-report":         "kernels in the report: %s",
+	"kernels-in-report-more":    " and %d more",
+
 	// view_check.go
 	"not-compared": "%s, not compared: %s",
 
@@ -51,6 +58,10 @@ var tablePhrases = map[string]string{
 	"no-counters-were-sampled-see": "no counters were sampled: see pipeline.nsys.gpu_metrics, and the counters row of deepprof doctor for the permission",
 	"readings-of-gpu-s-at":         "%d readings of %d GPU(s) at %.0f Hz",
 
+	// view_sections.go
+	"sections-of":          "Sets and sections of %s, in the order of ncu, with what each launch costs (estimated: passes on an H200, %.2f s each)",
+	"section-cost-guessed": "not known by name: a common cost",
+
 	// view_serving.go
 	"this-is-no-run-of":          "this is no run of a server",
 	"no-client-of-deepprofs-own": "no client of deepprof's own drove the server: latencies are not known",
@@ -63,6 +74,7 @@ var tablePhrases = map[string]string{
 	"steps-over-time":           "Steps over time",
 
 	// view_use.go
+	"few-values":                 "with so few values, p90 and p99 say little more than the largest value",
 	"published-mfu-is-of-dense":  "published MFU is of the dense peak of the data sheet, and so is this: ",
 	"table-of-published-values":  "a table of published values",
 	"this-peak-was-not-measured": "this peak was not measured; it is from ",

@@ -15,7 +15,7 @@ import (
 // 16 s of their process, 74 s by this model. --set basic is 10 passes, full 38; roofline with
 // launch statistics, occupancy and memory is 18.
 const (
-	secondsPerPass = 0.035
+	SecondsPerPass = 0.035  // of the first launch
 	slowerByLaunch = 1.8e-6 // seconds of a pass, for each launch before
 	usualBefore    = 23_000 // launches of two passes of a small Llama, 32 tokens each: where nothing is known
 	slowerInPass   = 3.0    // a kernel in a pass against the timeline: lower clocks, its memory saved and restored
@@ -117,7 +117,7 @@ type costModel struct {
 // the kernel itself.
 func (m *costModel) launch(index int, ns int64) float64 {
 	before := m.before + max(0, index-m.first)
-	return float64(m.passes) * (secondsPerPass + slowerByLaunch*float64(before) + slowerInPass*float64(ns)/1e9)
+	return float64(m.passes) * (SecondsPerPass + slowerByLaunch*float64(before) + slowerInPass*float64(ns)/1e9)
 }
 
 // least predicts the seconds of a launch that takes no time, the first one.

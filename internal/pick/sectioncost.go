@@ -1,11 +1,6 @@
 package pick
 
-import (
-	"fmt"
-	"io"
-	"math"
-	"text/tabwriter"
-)
+import "math"
 
 // A SectionCost is how often ncu repeats a launch for a set, or for a section
 // alone.
@@ -29,7 +24,7 @@ func SectionCosts(sets, sections []string, metrics map[string]int) []SectionCost
 	var out []SectionCost
 	add := func(kind, name string, known bool, c Collect) {
 		n, _ := c.Passes()
-		out = append(out, SectionCost{Kind: kind, Name: name, Passes: n, Seconds: math.Round(float64(n)*secondsPerPass*100) / 100, Guess: !known})
+		out = append(out, SectionCost{Kind: kind, Name: name, Passes: n, Seconds: math.Round(float64(n)*SecondsPerPass*100) / 100, Guess: !known})
 	}
 	for _, name := range sets {
 		_, known := setPasses[name]
@@ -41,25 +36,4 @@ func SectionCosts(sets, sections []string, metrics map[string]int) []SectionCost
 		add("section", name, known, Collect{Sections: []string{name}})
 	}
 	return out
-}
-
-// WriteSectionCosts writes the costs as a text. Tool names the ncu that has the
-// sets and sections.
-func WriteSectionCosts(w io.Writer, tool string, list []SectionCost) error {
-	if _, err := fmt.Fprintf(w, "Sets and sections of %s, in the order of ncu, with what each launch costs (estimated: passes on an H200, %.2f s each)\n\n", tool, secondsPerPass); err != nil {
-		return err
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "kind\tname\tmetrics\tpasses\ts a launch\t")
-	for _, c := range list {
-		metrics, note := "-", ""
-		if c.Metrics > 0 {
-			metrics = fmt.Sprint(c.Metrics)
-		}
-		if c.Guess {
-			note = "not known by name: a common cost"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%.2f\t%s\n", c.Kind, c.Name, metrics, c.Passes, c.Seconds, note)
-	}
-	return t.Flush()
 }

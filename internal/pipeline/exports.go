@@ -126,7 +126,7 @@ func listSections(ctx context.Context, j *job) error {
 		return nil
 	}
 	err := writeExport(j.store, sectionsName, func(w io.Writer) error {
-		return pick.WriteSectionCosts(w, j.ncu.String(), pick.SectionCosts(j.lists.Sets, j.lists.Sections, j.lists.SetMetrics))
+		return reports.WriteSections(w, j.ncu.String(), pick.SectionCosts(j.lists.Sets, j.lists.Sections, j.lists.SetMetrics))
 	})
 	if err != nil {
 		j.tellError("note", err)

@@ -78,7 +78,7 @@ func (g *groups[T]) coarser(keys []string) *groups[T] {
 		}
 	}
 	for _, x := range g.list {
-		y := out.group(pick(x.by, at))
+		y := out.group(elementsAt(x.by, at))
 		y.rows += x.rows
 		y.values.Join(x.values)
 	}

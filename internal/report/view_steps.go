@@ -27,10 +27,15 @@ func stepPartView(key, legend string, show func(r *StepPartRow) any) View[StepPa
 	}
 }
 
+const (
+	stepKernelsLegend = "of the window that the details are about; the kernels with most GPU time of each kind of step"
+	stepLayersLegend  = "of the window that the details are about; work of CUDA graphs counts to the layer in which it was captured"
+)
+
 // StepKernelView are the kernels of each kind of step, StepLayerView the layers.
 var (
-	StepKernelView = stepPartView("kernel", "of the window that the details are about; the kernels with most GPU time of each kind of step", nil)
-	StepLayerView  = stepPartView("layer", "of the window that the details are about; work of CUDA graphs counts to the layer in which it was captured", func(r *StepPartRow) any { return orNone(r.Name) })
+	StepKernelView = stepPartView("kernel", stepKernelsLegend, nil)
+	StepLayerView  = stepPartView("layer", stepLayersLegend, func(r *StepPartRow) any { return orNone(r.Name) })
 )
 
 // StepTimeView are the steps of a server by intervals of their windows.

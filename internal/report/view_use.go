@@ -107,7 +107,7 @@ var AggregateView = View[analysis.Aggregate]{
 		{Key: "unit", Value: func(a *analysis.Aggregate) any { unit, _ := aggregateValues(a); return unit }},
 		{Key: "n", Title: "values", Format: Number, Value: func(a *analysis.Aggregate) any { return plural(a.N, aggregateOf(a)) }, Note: func(a *analysis.Aggregate) string {
 			if a.Few {
-				return "with so few values, p90 and p99 say little more than the largest value"
+				return message.Phrase("few-values")
 			}
 			return ""
 		}},

@@ -42,7 +42,7 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	columns := t.visible(rows, false)
 	headers, cells, widths := layout(columns, rows, textCell)
 	keep, dropped := fit(columns, headers, cells, widths, width)
-	columns, headers, cells, widths = pick(columns, keep), pick(headers, keep), pick(cells, keep), pick(widths, keep)
+	columns, headers, cells, widths = elementsAt(columns, keep), elementsAt(headers, keep), elementsAt(cells, keep), elementsAt(widths, keep)
 	t.aside, t.dropped = nil, dropped
 	if len(dropped) > 0 {
 		t.aside = append(t.aside, message.Phrase("terminal-is-too-narrow-for", strings.Join(dropped, ", "), cmp.Or(t.Everything, "--csv")))
@@ -335,7 +335,7 @@ func leastImportant[T any](columns []Column[T], keep []int) int {
 	return at
 }
 
-func pick[E any](list []E, keep []int) []E {
+func elementsAt[E any](list []E, keep []int) []E {
 	out := make([]E, len(keep))
 	for n, i := range keep {
 		out[n] = list[i]

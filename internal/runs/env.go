@@ -56,7 +56,7 @@ type Host struct {
 // Container names what the run was made in, and how that was seen.
 type Container struct {
 	Kind     string `json:"kind" jsonschema:"docker, podman, kubernetes, apptainer, lxc and so on"`
-	Evidence string `json:"evidence" jsonschema:"how it was seen"`
+	Evidence string `json:"evidence" jsonschema:"the variable that was set, or the file that was there, with its line where that names the engine"`
 	Image    string `json:"image,omitempty" jsonschema:"image, where the container says"`
 }
 
@@ -182,11 +182,11 @@ func (c *Collector) ask(ctx context.Context, path string, args ...string) (strin
 }
 
 // missing: field is the path of a JSON key, as in host.kernel or gpus[0].pci.
-func (e *Env) missing(field, format string, args ...any) {
+func (e *Env) missing(field string, why error) {
 	if e.Missing == nil {
 		e.Missing = map[string]string{}
 	}
-	e.Missing[field] = fmt.Sprintf(format, args...)
+	e.Missing[field] = why.Error()
 }
 
 // host reads /proc and /sys, so most fields are missing outside Linux.
@@ -199,7 +199,7 @@ func (c *Collector) host(env *Env) {
 			err = fmt.Errorf("the system says nothing")
 		}
 		if err != nil {
-			env.missing(field, "%v", err)
+			env.missing(field, err)
 			return
 		}
 		*dst = v
@@ -214,9 +214,9 @@ func (c *Collector) host(env *Env) {
 	h.Container = c.container()
 	var paranoid int
 	if s, err := c.line("/proc/sys/kernel/perf_event_paranoid"); err != nil {
-		env.missing("host.perf_event_paranoid", "%v", err)
+		env.missing("host.perf_event_paranoid", err)
 	} else if _, err := fmt.Sscan(s, &paranoid); err != nil {
-		env.missing("host.perf_event_paranoid", "parse %q: %v", s, err)
+		env.missing("host.perf_event_paranoid", fmt.Errorf("parse %q: %v", s, err))
 	} else {
 		h.PerfParanoid = &paranoid
 	}

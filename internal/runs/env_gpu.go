@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -88,21 +89,21 @@ var (
 // gpus asks nvidia-smi two or three times: fields, the CUDA version, MIG devices.
 func (c *Collector) gpus(ctx context.Context, env *Env) {
 	if c.NvidiaSMI == "" {
-		env.missing("gpus", "nvidia-smi was not found")
-		env.missing("driver", "nvidia-smi was not found")
+		env.missing("gpus", errors.New("nvidia-smi was not found"))
+		env.missing("driver", errors.New("nvidia-smi was not found"))
 		return
 	}
 	out, refused, err := c.queryGPUs(ctx)
 	if err != nil {
-		env.missing("gpus", "nvidia-smi: %v", err)
-		env.missing("driver", "nvidia-smi: %v", err)
+		env.missing("gpus", fmt.Errorf("nvidia-smi: %v", err))
+		env.missing("driver", fmt.Errorf("nvidia-smi: %v", err))
 		return
 	}
 	if err := parseGPUs(env, out, refused); err != nil {
-		env.missing("gpus", "nvidia-smi: %v", err)
+		env.missing("gpus", fmt.Errorf("nvidia-smi: %v", err))
 	}
 	if env.Driver == nil {
-		env.missing("driver", "nvidia-smi names no driver version")
+		env.missing("driver", errors.New("nvidia-smi names no driver version"))
 		env.Driver = &Driver{}
 	}
 	c.cudaVersion(ctx, env)
@@ -156,7 +157,7 @@ func parseGPUs(env *Env, out string, refused []string) error {
 		}
 		for _, f := range gpuFields {
 			if slices.Contains(refused, f.query) && f.json != "" {
-				env.missing(gpuPath(n, f), "this nvidia-smi does not know %s", f.query)
+				env.missing(gpuPath(n, f), fmt.Errorf("this nvidia-smi does not know %s", f.query))
 			}
 		}
 		env.GPUs = append(env.GPUs, g)
@@ -168,9 +169,9 @@ func gpuPath(n int, f gpuField) string { return fmt.Sprintf("gpus[%d].%s", n, f.
 
 // set stores one cell; n is the index of the GPU in the answer.
 func (g *GPU) set(env *Env, n int, f gpuField, cell string) {
-	if why := absentCell(cell); why != "" {
+	if why := absentCell(cell); why != nil {
 		if f.json != "" {
-			env.missing(gpuPath(n, f), "%s", why)
+			env.missing(gpuPath(n, f), why)
 		}
 		return
 	}
@@ -186,7 +187,7 @@ func (g *GPU) set(env *Env, n int, f gpuField, cell string) {
 	default:
 		v, err := strconv.ParseFloat(cell, 64)
 		if err != nil {
-			env.missing(gpuPath(n, f), "nvidia-smi says %q, which is not a number", cell)
+			env.missing(gpuPath(n, f), fmt.Errorf("nvidia-smi says %q, which is not a number", cell))
 			return
 		}
 		*f.num(g) = &v
@@ -194,16 +195,16 @@ func (g *GPU) set(env *Env, n int, f gpuField, cell string) {
 }
 
 // absentCell recognizes the ways in which nvidia-smi says that it does not know.
-func absentCell(cell string) string {
+func absentCell(cell string) error {
 	bare := strings.Trim(cell, "[]")
 	switch {
 	case cell == "":
-		return "nvidia-smi says nothing"
+		return errors.New("nvidia-smi says nothing")
 	case bare == "N/A", bare == "Not Supported", bare == "Not Found", bare == "Requested functionality has been deprecated",
 		strings.HasPrefix(bare, "Unknown Error"), strings.HasPrefix(bare, "GPU requires reset"), strings.HasPrefix(bare, "Insufficient Permissions"):
-		return "nvidia-smi says " + cell
+		return fmt.Errorf("nvidia-smi says %s", cell)
 	}
-	return ""
+	return nil
 }
 
 // cudaVersion reads the heading of the plain table, the one place that every
@@ -211,12 +212,12 @@ func absentCell(cell string) string {
 func (c *Collector) cudaVersion(ctx context.Context, env *Env) {
 	out, err := c.ask(ctx, c.NvidiaSMI)
 	if err != nil {
-		env.missing("driver.cuda", "nvidia-smi: %v", err)
+		env.missing("driver.cuda", fmt.Errorf("nvidia-smi: %v", err))
 		return
 	}
 	m := cudaVersion.FindStringSubmatch(out)
 	if m == nil {
-		env.missing("driver.cuda", "nvidia-smi names no CUDA version")
+		env.missing("driver.cuda", errors.New("nvidia-smi names no CUDA version"))
 		return
 	}
 	env.Driver.CUDA = m[1]
@@ -234,7 +235,7 @@ func (c *Collector) migDevices(ctx context.Context, env *Env) {
 	}
 	out, err := c.ask(ctx, c.NvidiaSMI, "-L")
 	if err != nil {
-		env.missing("gpus.mig_devices", "nvidia-smi -L: %v", err)
+		env.missing("gpus.mig_devices", fmt.Errorf("nvidia-smi -L: %v", err))
 		return
 	}
 	at := -1

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -43,7 +44,7 @@ func (c *Collector) cpu(env *Env) {
 	b, err := c.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		for _, f := range []string{"cpu", "sockets", "cores", "threads"} {
-			env.missing("host."+f, "%v", err)
+			env.missing("host."+f, err)
 		}
 		return
 	}
@@ -73,7 +74,7 @@ func (c *Collector) cpu(env *Env) {
 	h.Sockets, h.Cores = len(sockets), len(cores)
 	for f, absent := range map[string]bool{"cpu": h.CPU == "", "threads": h.Threads == 0, "sockets": h.Sockets == 0, "cores": h.Cores == 0} {
 		if absent {
-			env.missing("host."+f, "/proc/cpuinfo does not say")
+			env.missing("host."+f, errors.New("/proc/cpuinfo does not say"))
 		}
 	}
 	h.CPULimit = c.cpuLimit()
@@ -111,8 +112,8 @@ func quotient(quota, period string) *float64 {
 func (c *Collector) memory(env *Env) {
 	b, err := c.ReadFile("/proc/meminfo")
 	if err != nil {
-		env.missing("host.memory_bytes", "%v", err)
-		env.missing("host.memory_available_bytes", "%v", err)
+		env.missing("host.memory_bytes", err)
+		env.missing("host.memory_available_bytes", err)
 		return
 	}
 	h := &env.Host
@@ -134,10 +135,10 @@ func (c *Collector) memory(env *Env) {
 		}
 	}
 	if h.Memory == 0 {
-		env.missing("host.memory_bytes", "/proc/meminfo does not say")
+		env.missing("host.memory_bytes", errors.New("/proc/meminfo does not say"))
 	}
 	if h.MemoryFree == 0 {
-		env.missing("host.memory_available_bytes", "/proc/meminfo does not say")
+		env.missing("host.memory_available_bytes", errors.New("/proc/meminfo does not say"))
 	}
 	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
 		s, err := c.line(path)
@@ -163,20 +164,20 @@ func (c *Collector) container() *Container {
 	}
 	switch {
 	case vars["APPTAINER_CONTAINER"] != "":
-		return &Container{"apptainer", "APPTAINER_CONTAINER is set", vars["APPTAINER_CONTAINER"]}
+		return &Container{"apptainer", "APPTAINER_CONTAINER", vars["APPTAINER_CONTAINER"]}
 	case vars["SINGULARITY_CONTAINER"] != "":
-		return &Container{"singularity", "SINGULARITY_CONTAINER is set", vars["SINGULARITY_CONTAINER"]}
+		return &Container{"singularity", "SINGULARITY_CONTAINER", vars["SINGULARITY_CONTAINER"]}
 	case vars["KUBERNETES_SERVICE_HOST"] != "":
-		return &Container{Kind: "kubernetes", Evidence: "KUBERNETES_SERVICE_HOST is set"}
+		return &Container{Kind: "kubernetes", Evidence: "KUBERNETES_SERVICE_HOST"}
 	}
 	if b, err := c.ReadFile("/run/.containerenv"); err == nil {
-		return &Container{"podman", "/run/.containerenv exists", containerImage(string(b))}
+		return &Container{"podman", "/run/.containerenv", containerImage(string(b))}
 	}
 	if _, err := c.ReadFile("/.dockerenv"); err == nil {
-		return &Container{Kind: "docker", Evidence: "/.dockerenv exists"}
+		return &Container{Kind: "docker", Evidence: "/.dockerenv"}
 	}
 	if k := vars["container"]; k != "" {
-		return &Container{Kind: k, Evidence: "the variable container is set"}
+		return &Container{Kind: k, Evidence: "container"}
 	}
 	b, _ := c.ReadFile("/proc/1/cgroup")
 	for l := range strings.Lines(string(b)) {

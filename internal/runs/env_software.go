@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -48,19 +49,19 @@ print(json.dumps({"path": sys.executable, "version": platform.python_version(), 
 // python asks the interpreter of the workload, never another one.
 func (c *Collector) python(ctx context.Context, env *Env) {
 	if c.Python == "" {
-		env.missing("python", "no Python interpreter was found")
+		env.missing("python", errors.New("no Python interpreter was found"))
 		return
 	}
 	out, err := c.ask(ctx, c.Python, "-c", pythonScript)
 	if err != nil {
-		env.missing("python", "%s: %v", c.Python, err)
+		env.missing("python", fmt.Errorf("%s: %v", c.Python, err))
 		return
 	}
 	// A sitecustomize may print lines of its own before ours.
 	last := out[strings.LastIndexByte(strings.TrimSpace(out), '\n')+1:]
 	var p Python
 	if err := json.Unmarshal([]byte(last), &p); err != nil {
-		env.missing("python", "%s: parse its answer %.60q: %v", c.Python, last, err)
+		env.missing("python", fmt.Errorf("%s: parse its answer %.60q: %v", c.Python, last, err))
 		return
 	}
 	if p.Packages == nil {
@@ -72,7 +73,7 @@ func (c *Collector) python(ctx context.Context, env *Env) {
 // git takes no lock in the repository (--no-optional-locks) and reads no file contents.
 func (c *Collector) git(ctx context.Context, env *Env) {
 	if c.Git == "" {
-		env.missing("git", "git was not found")
+		env.missing("git", errors.New("git was not found"))
 		return
 	}
 	ask := func(args ...string) (string, error) {
@@ -80,7 +81,7 @@ func (c *Collector) git(ctx context.Context, env *Env) {
 		return strings.TrimRight(out, "\n"), err
 	}
 	if out, err := ask("rev-parse", "--is-inside-work-tree"); err != nil || out != "true" {
-		env.missing("git", "%s is not in a git work tree%s", cmp.Or(c.Dir, "the working directory"), because(err))
+		env.missing("git", fmt.Errorf("%s is not in a git work tree%s", cmp.Or(c.Dir, "the working directory"), because(err)))
 		return
 	}
 	g := &Git{}
@@ -88,7 +89,7 @@ func (c *Collector) git(ctx context.Context, env *Env) {
 	text := func(field string, dst *string, args ...string) {
 		out, err := ask(args...)
 		if err != nil || out == "" {
-			env.missing("git."+field, "git %s gives none%s", args[0], because(err))
+			env.missing("git."+field, fmt.Errorf("git %s gives none%s", args[0], because(err)))
 			return
 		}
 		*dst = out
@@ -100,7 +101,7 @@ func (c *Collector) git(ctx context.Context, env *Env) {
 	g.Remote = redact.Remote(g.Remote)
 	status, err := ask("status", "--porcelain=v1", "-z", "--untracked-files=normal")
 	if err != nil {
-		env.missing("git.dirty", "git status: %v", err)
+		env.missing("git.dirty", fmt.Errorf("git status: %v", err))
 		return
 	}
 	g.Changed, g.Untracked = countStatus(status)

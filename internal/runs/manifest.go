@@ -305,36 +305,36 @@ func clonePtr[T any](p *T) *T {
 // validate reports everything that is wrong with the manifest.
 func (m *Manifest) validate() error {
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	bad := func(err error) { errs = append(errs, err) }
 	if m.Schema > SchemaVersion {
 		return fmt.Errorf("schema %d is newer than this program, which reads up to %d; use a newer deepprof", m.Schema, SchemaVersion)
 	}
 	if m.Schema < 1 {
-		bad("schema is missing")
+		bad(errors.New("schema is missing"))
 	}
 	if !ValidID(m.ID) {
-		bad("id %q is not a run id", m.ID)
+		bad(fmt.Errorf("id %q is not a run id", m.ID))
 	}
 	if !slices.Contains(Statuses, m.Status) {
-		bad("status %q is not one of %v", m.Status, Statuses)
+		bad(fmt.Errorf("status %q is not one of %v", m.Status, Statuses))
 	}
 	if m.Created.IsZero() {
-		bad("created is missing")
+		bad(errors.New("created is missing"))
 	}
 	seen := map[string]bool{}
 	for i := range m.Steps {
 		s := &m.Steps[i]
 		if s.Name == "" || seen[s.Name] {
-			bad("step %d: name %q is empty or used twice", i, s.Name)
+			bad(fmt.Errorf("step %d: name %q is empty or used twice", i, s.Name))
 		}
 		seen[s.Name] = true
 		if !slices.Contains(States, s.State) {
-			bad("step %s: state %q is not one of %v", s.Name, s.State, States)
+			bad(fmt.Errorf("step %s: state %q is not one of %v", s.Name, s.State, States))
 		}
 		for _, a := range s.Attempts {
 			for _, f := range a.Files {
 				if !localPath(f.Path) || f.Size < 0 {
-					bad("step %s: file %q (%d bytes) is not a path inside the run", s.Name, f.Path, f.Size)
+					bad(fmt.Errorf("step %s: file %q (%d bytes) is not a path inside the run", s.Name, f.Path, f.Size))
 				}
 			}
 		}

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/deepprof/deepprof/internal/fact"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fact"
 
 	"github.com/gofrs/flock"
 
@@ -58,7 +59,10 @@ func openDir(dir string) (*Run, error) {
 		return nil, fmt.Errorf("open run: %w", err)
 	}
 	r := &Run{dir: abs, source: abs, m: m}
-	r.liveness, r.note = liveness(abs, &m)
+	r.liveness, err = liveness(abs, &m)
+	if err != nil {
+		r.note = err.Error()
+	}
 	return r, nil
 }
 
@@ -210,11 +214,10 @@ func Resolve(root, ref string) (string, error) {
 	case len(hits) > 1:
 		return "", fmt.Errorf("find run %q: %d runs in %s start like this: %s", ref, len(hits), root, strings.Join(hits[:min(len(hits), 5)], ", "))
 	}
-	hint := suggest.DidYouMean(ref, ids)
-	if hint == "" {
-		hint = "; see `deepprof runs list`"
+	if hint := suggest.DidYouMean(ref, ids); hint != "" {
+		return "", fmt.Errorf("find run %q: no such path, and no such run in %s%s", ref, root, hint)
 	}
-	return "", fmt.Errorf("find run %q: no such path, and no such run in %s%s", ref, root, hint)
+	return "", fmt.Errorf("find run %q: no such path, and no such run in %s; see `deepprof runs list`", ref, root)
 }
 
 // idsIn are the names of folders that may be runs, without links; nil for no store.

@@ -3,6 +3,7 @@ package runs
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -71,28 +72,28 @@ func parseStart(stat []byte) (uint64, error) {
 // says from what. The lock decides where it is held; a free lock on this boot
 // is cross-checked with the process, because some network file systems grant
 // every lock.
-func liveness(dir string, m *Manifest) (Liveness, string) {
+func liveness(dir string, m *Manifest) (state Liveness, why error) {
 	if m.Status != StatusRunning {
-		return Dead, ""
+		return Dead, nil
 	}
 	held, err := lockHeld(dir)
 	if held {
-		return Alive, ""
+		return Alive, nil
 	}
 	o := m.Owner
 	here := bootID()
 	switch {
 	case o.BootID != "" && o.BootID == here:
 		if start, serr := processStart(o.PID); serr == nil && start == o.Start {
-			return Alive, ""
+			return Alive, nil
 		}
-		return Dead, fmt.Sprintf("process %d is gone", o.PID)
+		return Dead, fmt.Errorf("process %d is gone", o.PID)
 	case o.BootID != "" && here != "" && sameHost(o.Host):
-		return Dead, "the machine was restarted since"
+		return Dead, errors.New("the machine was restarted since")
 	case err == nil && o.BootID == "":
-		return Dead, "no process holds its lock"
+		return Dead, errors.New("no process holds its lock")
 	default:
-		return Unknown, fmt.Sprintf("started on host %s; whether it still runs cannot be told from here", cmp.Or(o.Host, "(unknown)"))
+		return Unknown, fmt.Errorf("started on host %s; whether it still runs cannot be told from here", cmp.Or(o.Host, "(unknown)"))
 	}
 }
 

@@ -2,7 +2,6 @@ package show
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/suggest"
@@ -114,7 +114,7 @@ func (r *Request) metricTable(ctx context.Context, path string, q timeline.Query
 			notes = append(notes, c.names.text())
 		}
 		if t.Written() == 0 && !r.anyMetricPassed && len(r.metricsSeen) > 0 {
-			notes = append(notes, nearestMetrics(r.Metric, slices.Sorted(maps.Keys(r.metricsSeen))))
+			notes = append(notes, noSuchMetric(r.Metric, slices.Sorted(maps.Keys(r.metricsSeen))))
 		}
 		return notes, c.explainEmpty(t.Written(), r.Region)
 	}
@@ -132,10 +132,9 @@ func (r *Request) unfiltered(format string, choosing ...string) error {
 	return nil
 }
 
-// nearestMetrics answers a pattern that no metric matches: with names that are
+// noSuchMetric answers a pattern that no metric matches: with names that are
 // written alike or, because names are long, begin alike.
-func nearestMetrics(pattern string, names []string) string {
-	text := fmt.Sprintf("none of the %d metrics in the report matches --metric %s; ", len(names), pattern)
+func noSuchMetric(pattern string, names []string) string {
 	want := strings.ReplaceAll(strings.Trim(pattern, "^$"), `\`, "")
 	near := suggest.Nearest(want, names)
 	for ; len(near) == 0 && len(want) >= 3; want = want[:len(want)-1] {
@@ -146,9 +145,9 @@ func nearestMetrics(pattern string, names []string) string {
 		}
 	}
 	if len(near) == 0 {
-		return text + "there are: " + strings.Join(names[:min(len(names), mostNames)], ", ")
+		return message.Phrase("metrics-unmatched", len(names), pattern, strings.Join(names[:min(len(names), mostNames)], ", "))
 	}
-	return text + "the nearest: " + strings.Join(near[:min(len(near), mostNames)], ", ")
+	return message.Phrase("metrics-unmatched-nearest", len(names), pattern, strings.Join(near[:min(len(near), mostNames)], ", "))
 }
 
 // metricRows streams the counters, so that a large report is never held.
@@ -254,11 +253,11 @@ func (n *kernelNames) add(name string) {
 // text is a note for people.
 func (n *kernelNames) text() string {
 	if len(n.list) == 0 {
-		return "the report has no kernels"
+		return message.Phrase("report-has-no-kernels")
 	}
-	text := "kernels in the report: " + strings.Join(n.list, ", ")
+	text := message.Phrase("kernels-in-report", strings.Join(n.list, ", "))
 	if n.more > 0 {
-		text += fmt.Sprintf(" and %d more", n.more)
+		text += message.Phrase("kernels-in-report-more", n.more)
 	}
 	return text
 }

@@ -261,10 +261,14 @@ func wrongInput(path string, kind Kind, view string) error {
 			return err
 		}
 	}
-	need := map[Kind]string{
-		Counters: "a timeline: name the .sqlite or .nsys-rep of an Nsight Systems capture",
-		Timeline: "counters: name the .ncu-rep of an Nsight Compute capture",
-		CSV:      "more than this CSV holds: name the report that it was printed from",
-	}[kind]
-	return usagef("show %s %s: %s", view, path, strings.TrimSpace("this view needs "+need))
+	switch kind {
+	case Counters:
+		return usagef("show %s %s: this view needs a timeline: name the .sqlite or .nsys-rep of an Nsight Systems capture", view, path)
+	case Timeline:
+		return usagef("show %s %s: this view needs counters: name the .ncu-rep of an Nsight Compute capture", view, path)
+	case CSV:
+		return usagef("show %s %s: this view needs more than this CSV holds: name the report that it was printed from", view, path)
+	default:
+		return usagef("show %s %s: this view needs another kind of file than %s", view, path, kind)
+	}
 }

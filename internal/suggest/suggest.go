@@ -11,6 +11,9 @@ import (
 // most is how many suggestions a person still reads.
 const most = 3
 
+// mostListed is how many names OneOf lists.
+const mostListed = 24
+
 // Nearest returns up to three candidates that look like name, the closest
 // first, ties in the order given. It returns nothing where no candidate is
 // close: a wild guess in an error message is worse than none.
@@ -50,6 +53,15 @@ func DidYouMean(name string, candidates []string) string {
 		return "; " + question
 	}
 	return ""
+}
+
+// OneOf is DidYouMean that names all candidates where none is close, unless they are
+// more than a person reads in one line: "; there are: a, b".
+func OneOf(name string, candidates []string) string {
+	if near := DidYouMean(name, candidates); near != "" || len(candidates) > mostListed {
+		return near
+	}
+	return "; there are: " + strings.Join(candidates, ", ")
 }
 
 // Question is DidYouMean for a line of its own: "did you mean a or b?".
