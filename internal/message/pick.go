@@ -108,7 +108,7 @@ var ofPick = map[fact.Code]words{
 
 	"trade-chosen":     {Text: "chosen: " + wayCosts},
 	"trade-instead":    {Text: "instead of " + wayCosts},
-	"trade-further":    {Text: "with launches of other durations by number, " + wayCosts + ": else {else}"},
+	"trade-further":    {Text: "with launches of other durations, " + wayCosts + ": else {else}"},
 	"trade-closed":     {Text: "not possible: {why}"},
 	"trade-process":    {Text: "one more process costs {time}"},
 	"way-no-configs":   {Text: "ncu {version} has no per-launch-config"},
@@ -170,6 +170,7 @@ var pickLabels = map[string]map[string]string{
 		"configs-slowest": "configurations, then the slowest by number",
 		"first":           "the first launches",
 		"all-numbers":     "all by number",
+		"gates":           "all between gates at ranges of the program",
 	},
 	"scope-of-limit": {"each": "each region"},
 	// Why a verdict on a capture ends a replay mode, by the kind of verdict.

@@ -37,6 +37,7 @@ type choice struct {
 	configs    map[string][]*configuration // the same
 	typicals   map[int][]int               // by group, as far as asked for: launches near its median
 	prepared   bool                        // what each needs is there
+	cut        **stretches                 // nil where nobody asked yet
 }
 
 func newChoice(l *Launches, p Policy, filter *regionFilter) *choice {
@@ -66,7 +67,7 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Targets{Schema: Schema, Timeline: l.t.Source.Path, Include: filter.include, Exclude: filter.exclude, Totals: c.totals}
+	t := &Targets{Schema: Schema, Timeline: l.t.Source.Path, Include: filter.include, Exclude: filter.exclude, MainRegions: p.MainRegions && filter.all(), Totals: c.totals}
 	t.Unmatched = append(filter.unmatched, kernels.unmatched(l.knownKernels())...)
 	t.Limits = Limits{TopN: p.TopN, Coverage: p.Coverage, BudgetS: p.Budget.Seconds(), Alike: p.Alike, Slowest: p.Slowest, Collectives: p.Collectives, Collect: p.Collect}
 	if len(c.ranked) == 0 {
@@ -103,7 +104,7 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 func (c *choice) pass() {
 	l := c.l
 	c.in, c.seen = make([]bool, l.len()), make([]bool, l.len())
-	match, main := l.at.KernelMatcher(c.filter.match), c.main()
+	match, main := l.at.KernelMatcher(c.filter.match), l.main(c.p.MainRegions && c.filter.all())
 	for i, kernel := range l.kernels {
 		ns := l.ns(i)
 		c.totals.Launches++
@@ -119,18 +120,18 @@ func (c *choice) pass() {
 	c.regions = l.allRegions(c.filter, c.in)
 }
 
-// main tells the launches that the program is about; all where regions are named,
-// or the program has none that hold most of its time.
-func (c *choice) main() func(kernel int) bool {
+// main tells the launches that the program is about; all where nobody asks, or the
+// program has no regions that hold most of its time.
+func (l *Launches) main(asked bool) func(kernel int) bool {
 	var regions []uint32
-	if c.p.MainRegions && c.filter.all() {
-		regions = c.l.at.MainRegions()
+	if asked {
+		regions = l.at.MainRegions()
 	}
 	if len(regions) == 0 {
 		return func(int) bool { return true }
 	}
-	in := c.l.at.InRegions(regions)
-	return func(kernel int) bool { return in[c.l.at.KernelPlace(kernel)] }
+	in := l.at.InRegions(regions)
+	return func(kernel int) bool { return in[l.at.KernelPlace(kernel)] }
 }
 
 // sort puts the launches into groups and ranks those that can be chosen by

@@ -182,7 +182,7 @@ func TestLimits(t *testing.T) {
 		{"top_n", Policy{TopN: 3}, 3, "top_n"},
 		{"coverage", Policy{Coverage: 0.9}, 2, "coverage"},
 		{"coverage of everything", Policy{Coverage: 1}, 4, "all"},
-		{"budget for two", Policy{Budget: 8800 * time.Millisecond}, 2, "budget_s"},
+		{"budget for two", Policy{Budget: 9000 * time.Millisecond}, 2, "budget_s"},
 		{"budget for none", Policy{Budget: time.Second}, 1, "budget_s"},
 		{"the first limit counts", Policy{TopN: 3, Coverage: 0.5}, 1, "coverage"},
 	} {

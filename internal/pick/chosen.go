@@ -83,7 +83,7 @@ func (c *chosen) processes(ctx context.Context, first int) error {
 			continue
 		}
 		request := Request{
-			Options: run.options(c.Base, c.targets), Output: "ncu/run", Launches: len(run.Planned),
+			Options: run.options(c.Base, c.targets), Output: "ncu/run", Gates: run.Gates, Launches: len(run.Planned),
 			Expected: time.Duration(run.Seconds * float64(time.Second)),
 		}
 		if i > 0 {
@@ -153,7 +153,7 @@ func (c *chosen) retry(ctx context.Context) error {
 // endsAll tells whether another process of ncu would end the same way.
 func endsAll(o capture.Outcome) bool {
 	switch o.Kind {
-	case capture.NothingMatched, capture.NothingCollected:
+	case capture.NothingMatched, capture.NothingCollected, capture.GateNeverOpened:
 		return false
 	case capture.Interrupted, capture.TimedOut, capture.Stalled, capture.HungCollective:
 		return true

@@ -11,11 +11,13 @@ import (
 // The model of what counting costs, from PyTorch processes under Nsight Compute
 // 2025.3.1 on H200 machines. A pass takes longer the more launches the program
 // made before: 18 passes took 0.62 s after 600 launches, 0.65 s after 2,200 and
-// 1.1 to 1.7 s after 23,000; 78 launches, spread over 11,439, took 84 s with the
-// 16 s of their process, 74 s by this model. --set basic is 10 passes, full 38; roofline with
-// launch statistics, occupancy and memory is 18.
+// 1.1 to 1.7 s after 23,000. Whole processes take a tenth of a second a launch more
+// (their own 16 s left out): 78 launches, spread over 11,439, took 68 s, 44 launches
+// 30 and 36 s. --set basic is 10 passes, full 38; roofline with launch statistics,
+// occupancy and memory is 18.
 const (
 	SecondsPerPass = 0.035  // of the first launch
+	secondsBeside  = 0.1    // of a launch, beside its passes
 	slowerByLaunch = 1.8e-6 // seconds of a pass, for each launch before
 	usualBefore    = 23_000 // launches of two passes of a small Llama, 32 tokens each: where nothing is known
 	slowerInPass   = 3.0    // a kernel in a pass against the timeline: lower clocks, its memory saved and restored
@@ -117,7 +119,7 @@ type costModel struct {
 // the kernel itself.
 func (m *costModel) launch(index int, ns int64) float64 {
 	before := m.before + max(0, index-m.first)
-	return float64(m.passes) * (SecondsPerPass + slowerByLaunch*float64(before) + slowerInPass*float64(ns)/1e9)
+	return secondsBeside + float64(m.passes)*(SecondsPerPass+slowerByLaunch*float64(before)+slowerInPass*float64(ns)/1e9)
 }
 
 // least predicts the seconds of a launch that takes no time, the first one.

@@ -30,8 +30,8 @@ type Counting struct {
 	Base    ncu.Options   // of every process, without a choice of launches
 	Version tool.Version  // of ncu
 	Program time.Duration // one unprofiled run of the workload; 0 where that is not known
-	// BriefStart: see Policy.
-	BriefStart bool
+	// BriefStart and Gates: see Policy.
+	BriefStart, Gates bool
 
 	Timeline *Traced // nil where there is none
 	Window   bool    // the timeline shows a window of the program
@@ -50,6 +50,7 @@ type Counting struct {
 type Request struct {
 	Options  ncu.Options   // Output is left to the caller
 	Output   string        // of the report within the run, without extension
+	Gates    []Gate        // that the program is to open and close; none counts everywhere
 	Launches int           // that it is to count; 0 where that is not known
 	Expected time.Duration // 0 where that is not known
 }
@@ -155,7 +156,7 @@ func wholeProgram(n plan.Nsys) bool {
 
 func (c *Counting) policy() Policy {
 	p := PolicyOf(c.Nsys, c.Ncu, c.Version, c.Program)
-	p.BriefStart = c.BriefStart
+	p.BriefStart, p.Gates = c.BriefStart, c.Gates
 	p.Partial, p.Served = p.Partial || c.Window, c.Window
 	if c.Window { // a window of a server: its start is what a process costs
 		p.Program, p.ProgramSource = c.Program, "start of the server"

@@ -52,7 +52,7 @@ func TestCoverageOfEachRegion(t *testing.T) {
 		{"both", Policy{Include: []string{"prefill", "decode"}, Coverage: 0.95}, 9, "coverage", 0.95, 1.01, 0},
 		{"less of both", Policy{Include: []string{"prefill", "decode"}, Coverage: 0.7}, 6, "coverage", 0.7, 0.8, 0},
 		{"top_n", Policy{Include: []string{"prefill", "decode"}, Coverage: 0.95, TopN: 4}, 4, "top_n", 0.3, 0.5, 1},
-		{"budget", Policy{Include: []string{"prefill", "decode"}, Coverage: 0.95, Budget: 9600 * time.Millisecond}, 4, "budget_s", 0.3, 0.5, 1},
+		{"budget", Policy{Include: []string{"prefill", "decode"}, Coverage: 0.95, Budget: 10000 * time.Millisecond}, 4, "budget_s", 0.3, 0.5, 1},
 		{"one range in another", Policy{Include: []string{"prefill", "regex:prefil."}, Coverage: 0.7}, 4, "coverage", 0.7, 0.8, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -169,8 +169,8 @@ func (c *choice) purse(plan *translation) purse {
 }
 
 // refine adds launches of other durations to a plan where it leaves too much to
-// guesses: with everything by number in one process, or in a further one where
-// that is clearly cheaper. What is still left to guesses is told. A plan that
+// guesses: with everything by number or between gates in one process, or in a
+// further one where that is clearly cheaper. What is still left to guesses is told. A plan that
 // would not even halve it is not worth its price.
 func (c *choice) refine(steps []step, plan *translation) (of []step, refined *translation, warnings []Reason) {
 	if c.p.Alike <= 0 || len(c.guesses(plan)) == 0 {
@@ -185,8 +185,13 @@ func (c *choice) refine(steps []step, plan *translation) (of []step, refined *tr
 		return &translation{runs: slices.Concat(plan.runs, second.runs)}
 	})
 	way := plan.way
-	if one, more, limit := c.oneProcess(steps, plan, most); one != nil && c.better(one, best) {
-		best, why, way, steps = one, limit, wayAllByNumber, more
+	for _, w := range []struct {
+		way   string
+		build building
+	}{{wayAllByNumber, c.byNumber}, {wayGates, c.gated}} {
+		if one, more, limit := c.oneProcess(steps, plan, most, w.build); one != nil && c.better(one, best) {
+			best, why, way, steps = one, limit, w.way, more
+		}
 	}
 	if c.p.Partial {
 		why = whyPartial
@@ -203,13 +208,16 @@ func (c *choice) refine(steps []step, plan *translation) (of []step, refined *tr
 	return steps, best, warnings
 }
 
-// oneProcess counts everything by number in one process: the steps of a plan, and
+// A building makes one process of wants; nil, and why, where that cannot be done.
+type building = func([]want) (*translation, fact.Fact)
+
+// oneProcess counts everything in one process: the steps of a plan, and
 // of what the plan counts along as much as is needed to cover enough. Nil where
 // that cannot be done.
-func (c *choice) oneProcess(steps []step, plan *translation, most purse) (one *translation, of []step, why fact.Code) {
+func (c *choice) oneProcess(steps []step, plan *translation, most purse, build building) (one *translation, of []step, why fact.Code) {
 	of = slices.Clone(steps)
 	for {
-		if one, why = c.allByNumber(groupsIn(of), most); one == nil || c.covers(one) || c.coversAs(one, plan) {
+		if one, why = c.allIn(groupsIn(of), most, build); one == nil || c.covers(one) || c.coversAs(one, plan) {
 			return one, of, why
 		}
 		next := c.lacking(one, plan)
@@ -251,19 +259,19 @@ func (c *choice) coversAs(one, other *translation) bool {
 	return !slices.ContainsFunc(c.regions, func(r regionTime) bool { return c.within(r.groups, has) < c.within(r.groups, had) })
 }
 
-// allByNumber takes the typical launches and those of other durations by number
-// in one process; nil where that cannot be done at the price.
-func (c *choice) allByNumber(groups []int, most purse) (t *translation, why fact.Code) {
+// allIn takes the typical launches and those of other durations in one process;
+// nil where that cannot be done at the price.
+func (c *choice) allIn(groups []int, most purse, build building) (t *translation, why fact.Code) {
 	all := c.typicalWants(groups)
 	if c.p.Slowest {
 		all = append(all, c.slowestWants(groups)...)
 	}
-	one, _ := c.byNumber(all)
+	one, _ := build(all)
 	if one == nil || one.seconds > most.seconds {
 		return nil, ""
 	}
 	t, why = c.add(one, most, func(wants []want) *translation {
-		t, _ := c.byNumber(slices.Concat(all, wants))
+		t, _ := build(slices.Concat(all, wants))
 		return t
 	})
 	return cmp.Or(t, one), why
@@ -279,8 +287,11 @@ func (c *choice) better(one, other *translation) bool {
 	if other == nil {
 		return true
 	}
-	left, leaves := c.excess(one), c.excess(other)
-	return left < leaves || left == leaves && c.worth(one) <= oneDearer*c.worth(other)
+	left, leaves, dearer := c.excess(one), c.excess(other), 1.0
+	if len(other.runs) > len(one.runs) {
+		dearer = oneDearer
+	}
+	return left < leaves || left == leaves && c.worth(one) <= dearer*c.worth(other)
 }
 
 // excess is how much a plan leaves to guesses above what is allowed, over all

@@ -76,11 +76,12 @@ func interpret(t *testing.T, tl *timeline.Timeline, targets *Targets, r *Run) []
 		process uint32
 		name    string
 	}
+	gate := openGate(tl, r.Gates)
 	numbers, seen := map[named]int{}, map[config]int{}
 	var out []int
 	for _, i := range order {
 		k := &tl.Kernels[i]
-		if !passes(i) {
+		if !passes(i) || len(r.Gates) > 0 && !gate(called[i]) {
 			continue
 		}
 		process := tl.Queues[k.Queue].Process
@@ -112,6 +113,55 @@ func interpret(t *testing.T, tl *timeline.Timeline, targets *Targets, r *Run) []
 	}
 	slices.Sort(out)
 	return out
+}
+
+// openGate does what workloads/annotate/deepprof_annotate_gates.py does while the
+// program runs: it counts ranges by their path and switches the gate. It tells
+// whether the gate is open at a time.
+func openGate(tl *timeline.Timeline, gates []Gate) func(now int64) bool {
+	type event struct {
+		at   int64
+		name string
+		exit bool
+	}
+	var events []event
+	for _, r := range tl.Ranges {
+		if r.Kind == timeline.PushPop {
+			events = append(events, event{r.Start, tl.Name(r.Name), false}, event{r.End, "", true})
+		}
+	}
+	slices.SortStableFunc(events, func(x, y event) int { return cmp.Compare(x.at, y.at) })
+	type place struct {
+		path string
+		exit bool
+	}
+	var stack []string
+	var switched []event // exit is that the gate closed
+	counts := map[place]int{}
+	for _, e := range events {
+		if !e.exit {
+			stack = append(stack, e.name)
+		}
+		at := place{strings.Join(stack, "\n"), e.exit}
+		counts[at]++
+		for _, g := range gates {
+			if g.N == counts[at] && g.Exit == e.exit && strings.Join(g.Path, "\n") == at.path {
+				switched = append(switched, event{at: e.at, exit: !g.Open})
+			}
+		}
+		if e.exit {
+			stack = stack[:len(stack)-1]
+		}
+	}
+	return func(now int64) bool {
+		open := false
+		for _, s := range switched {
+			if s.at <= now {
+				open = !s.exit
+			}
+		}
+		return open
+	}
 }
 
 func fmtInt(n int) string { return strconv.Itoa(n) }

@@ -83,7 +83,7 @@ func TestForesee(t *testing.T) {
 	}
 	p.Alike = 0.97
 	f := p.Foresee()
-	if f.Params["alike"].Facts == nil || f.Number("kernels") != 30 || f.Number("budget") != 120e9 || math.Abs(f.Number("each")-1.37e9) > 5e7 || math.Abs(f.Number("process")-28e9) > 5e8 {
+	if f.Params["alike"].Facts == nil || f.Number("kernels") != 30 || f.Number("budget") != 120e9 || math.Abs(f.Number("each")-1.47e9) > 5e7 || math.Abs(f.Number("process")-28e9) > 5e8 {
 		t.Errorf("%+v", f)
 	}
 }

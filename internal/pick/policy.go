@@ -45,6 +45,10 @@ type Policy struct {
 	// under ncu, whatever the timeline shows there.
 	BriefStart bool
 
+	// Gates says that gates at ranges of the program can be opened and closed while
+	// ncu runs it.
+	Gates bool
+
 	// Partial says that the timeline shows only part of the program, so that
 	// launches cannot be numbered from its start.
 	Partial bool

@@ -24,6 +24,9 @@ type Targets struct {
 	Include   []string    `json:"nvtx_include,omitempty"`
 	Exclude   []string    `json:"nvtx_exclude,omitempty"`
 	Unmatched []Unmatched `json:"unmatched,omitempty"`
+	// MainRegions says that without filters only launches in the main regions of the
+	// program were chosen from.
+	MainRegions bool `json:"main_regions,omitempty"`
 
 	Totals    Totals     `json:"totals"`
 	Groups    []Group    `json:"groups"`             // chosen ones in their order of rank, then those that are counted along
@@ -180,6 +183,7 @@ type LeftRow struct {
 const (
 	WayPerConfig = "per-launch-config" // some launches of each configuration
 	WayNumbers   = "kernel-id"         // launches by their number
+	WayGates     = "gates"             // some launches of each configuration, while a gate is open
 	WayFirst     = "first launches"    // from the first launch on
 )
 
@@ -193,6 +197,7 @@ type Run struct {
 	FilterMode     string `json:"filter_mode,omitempty"`
 	LaunchSkip     int    `json:"launch_skip,omitempty"`
 	LaunchCount    int    `json:"launch_count,omitempty"`
+	Gates          []Gate `json:"gates,omitempty"` // in the order of the timeline; the gate is closed at first
 
 	Planned []Planned       `json:"planned"`           // launches that ncu will count, in the order of the timeline
 	Seconds float64         `json:"seconds"`           // predicted
@@ -229,6 +234,7 @@ func (r *Run) options(o ncu.Options, t *Targets) ncu.Options {
 	o.NVTXInclude, o.NVTXExclude = t.Include, t.Exclude
 	o.KernelName, o.KernelNameBase, o.KernelID = r.KernelName, r.KernelNameBase, r.KernelID
 	o.FilterMode, o.LaunchSkip, o.LaunchCount = r.FilterMode, r.LaunchSkip, r.LaunchCount
+	o.WaitForProfilerStart = o.WaitForProfilerStart || len(r.Gates) > 0
 	return o
 }
 

@@ -25,6 +25,7 @@ const (
 	waySlowest      = "configs-slowest"
 	wayFirst        = "first"
 	wayAllByNumber  = "all-numbers"
+	wayGates        = "gates"
 )
 
 // A translation is one way to have chosen groups counted.

@@ -58,7 +58,8 @@ func ncuCommand(j *job) (tool.Command, error) {
 	return j.ncuLine(o)
 }
 
-func (j *job) ncuLine(o ncu.Options) (tool.Command, error) {
+// ncuLine is ncu's command; set are further variables of the program.
+func (j *job) ncuLine(o ncu.Options, set ...string) (tool.Command, error) {
 	launch, ranks := j.launch(o.Command)
 	if ranks {
 		o.Command = launch.Program
@@ -72,7 +73,7 @@ func (j *job) ncuLine(o ncu.Options) (tool.Command, error) {
 		_, server := j.serverLine()
 		base = server.Env
 	}
-	command := tool.Command{Path: j.ncu.Path, Args: args, Dir: j.dir, Env: tool.Environ(base, append(env, j.annotateOver(base, plan.StepNcu)...)...)}
+	command := tool.Command{Path: j.ncu.Path, Args: args, Dir: j.dir, Env: tool.Environ(base, slices.Concat(env, j.annotateOver(base, plan.StepNcu), set)...)}
 	if ranks {
 		return j.behind(launch, command, "--export", plan.StepNcu, j.countedRank())
 	}
@@ -97,7 +98,7 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 			return capture.Outcome{}, err
 		}
 		counting := pick.Counting{
-			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.programTime(), BriefStart: workload.BriefWarmup(j.plan),
+			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.programTime(), BriefStart: workload.BriefWarmup(j.plan), Gates: j.gated(target),
 			Timeline: t, TimelineName: name, Window: workload.Serves(j.plan), Dir: j.store.Dir(), Say: j.Say,
 			Count: func(ctx context.Context, r pick.Request) (capture.Outcome, error) {
 				if !workload.Serves(j.plan) {
@@ -126,6 +127,13 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 		return m, nil
 	}
 	return m, exportCounters(ctx, j)
+}
+
+// gated tells that annotation can open and close gates while ncu runs the workload:
+// it got in under nsys, and the workload is one process.
+func (j *job) gated(target []string) bool {
+	_, ranks := j.launch(target)
+	return !ranks && !workload.Serves(j.plan) && j.plan.Pipeline.Ncu.CLI.ProfileFromStart && j.annotation(plan.StepNcu) != nil && len(annotateFiles(j, plan.StepNsys)) > 0
 }
 
 // readTimeline reads what the timeline of the run tells about launches and
@@ -159,7 +167,16 @@ func saveTargets(store *runs.Run, t *pick.Targets) error {
 func countWith(ctx context.Context, j *job, target []string, r pick.Request, tell func(capture.Progress)) (capture.Outcome, error) {
 	cli := j.plan.Pipeline.Ncu.CLI
 	r.Options.Output = j.store.Path(r.Output)
-	command, err := j.ncuLine(r.Options)
+	var set, gates []string
+	if len(r.Gates) > 0 {
+		file := path.Join(path.Dir(r.Output), "gates.json")
+		if err := writeJSON(j.store, file, r.Gates); err != nil {
+			return capture.Outcome{}, err
+		}
+		gates = []string{j.store.Path(file)}
+		set = []string{workload.GatesVariable + "=" + gates[0]}
+	}
+	command, err := j.ncuLine(r.Options, set...)
 	if err != nil {
 		return capture.Outcome{}, err
 	}
@@ -192,7 +209,7 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, tel
 		asked = []string{capture.DataResults}
 	}
 	result.JudgeMissing(asked, got)
-	return result.Outcome, recordCapture(ctx, j.store, path.Dir(r.Output), j.dir, result, append(slices.Clone(result.Reports), result.Kept...))
+	return result.Outcome, recordCapture(ctx, j.store, path.Dir(r.Output), j.dir, result, slices.Concat(result.Reports, result.Kept, gates))
 }
 
 // envNames are the names of the variables of an environment.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -200,6 +201,29 @@ func TestCountChosen(t *testing.T) {
 	}
 	if files := filesOf(r); !slices.Equal(files, []string{"ncu/cmd.txt", "ncu/run.ncu-rep", "ncu/stderr.log", "ncu/stdout.log", "targets.json"}) {
 		t.Errorf("files %q", files)
+	}
+}
+
+// A process that counts between gates gets them in a file of the run, and ncu waits
+// for the first.
+func TestCountBetweenGates(t *testing.T) {
+	r, dir := counting(t, func(*plan.Pipeline) {}, "cp \"$DEEPPROF_ANNOTATE_GATES\" \"$here/gates\"\n")
+	if err := os.WriteFile(filepath.Join(dir, "1.ncu-rep"), recordedCounters(t, "toy_full"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	gates := []pick.Gate{{Path: []string{"prefill", "mlp"}, N: 2, Open: true}, {Path: []string{"prefill", "mlp"}, N: 2, Exit: true}}
+	options := r.ncuOptions([]string{"/bin/true"})
+	options.WaitForProfilerStart = true
+	o, err := countWith(context.Background(), r, options.Command, pick.Request{Options: options, Output: "ncu/run", Gates: gates}, nil)
+	if err != nil || !o.Usable {
+		t.Fatalf("%v: %s", err, inWords(o))
+	}
+	var got []pick.Gate
+	if text, err := os.ReadFile(filepath.Join(dir, "gates")); err != nil || json.Unmarshal(text, &got) != nil || !reflect.DeepEqual(got, gates) {
+		t.Errorf("%v: the program reads %+v", err, got)
+	}
+	if args := argsOf(t, dir, 1); !slices.Contains(args, "--profile-from-start=off") || !slices.Contains(filesOf(r), "ncu/gates.json") {
+		t.Errorf("arguments %q, files %q", args, filesOf(r))
 	}
 }
 

@@ -87,6 +87,8 @@ var layout = []layoutRow{
 	{FlopsFile, "workload/torch_flops", "flops.json", "torch_flops"},
 	{FlopsFile, "workload/flops", "flops.json", "torch_flops"}, // before schema 2
 	{TargetsFile, "", "targets.json", "ncu"},
+	{CommandFile, "ncu", "gates.json", "ncu"},
+	{CommandFile, "ncu/*", "gates.json", "ncu"},
 	{WindowsFile, ServerFolder + "/*", "windows.json", ""},
 	{RequestsFile, ServerFolder + "/*", "requests.jsonl", ""},
 	{SpecFile, "workload/*", "spec.json", ""},

@@ -27,6 +27,9 @@ type Annotation struct {
 	Out   string // folder for the side files
 }
 
+// GatesVariable names the file of gates to a program that is annotated.
+const GatesVariable = "DEEPPROF_ANNOTATE_GATES"
+
 // Install writes the module and makes the folder of the side files.
 func (a Annotation) Install() error {
 	tree, err := fs.Sub(workloads.FS, "annotate")

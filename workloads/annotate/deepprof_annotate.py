@@ -14,6 +14,7 @@ Settings come from the environment, which spawned and forked processes inherit:
     DEEPPROF_ANNOTATE_OUT    folder of the side files, one per process: PID.jsonl
     DEEPPROF_ANNOTATE_DEPTH  how deep modules are annotated, 0 for no limit
     DEEPPROF_ANNOTATE_LIMIT  how many ranges a pass may open; a deeper level is left out from the next pass on
+    DEEPPROF_ANNOTATE_GATES  file that says between which ranges ncu counts; see deepprof_annotate_gates
     DEEPPROF_NVTX_LIBRARY    a library with nvtxRangePushA, for a torch that is built without NVTX (tests)
 """
 
@@ -26,6 +27,7 @@ import os
 import sys
 import threading
 
+import deepprof_annotate_gates as gates_of
 import deepprof_annotate_work as work_of
 from deepprof_annotate_ranges import Annotator
 
@@ -411,6 +413,9 @@ def _on_torch(torch):
         depth = int(os.environ.get("DEEPPROF_ANNOTATE_DEPTH") or 0)
         limit = int(os.environ.get("DEEPPROF_ANNOTATE_LIMIT") or DEFAULT_LIMIT)
         _annotator = Annotator(torch, nvtx, side, mode, depth, limit)
+        gates = os.environ.get("DEEPPROF_ANNOTATE_GATES")
+        if gates:
+            gates_of.install(torch, _annotator, gates)
         _patch_module(torch, _annotator)
         _patch_ranges(torch, _annotator)
         _patch_training(torch, _annotator)

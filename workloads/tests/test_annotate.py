@@ -105,6 +105,24 @@ class AnnotateTest(unittest.TestCase):
         files = sorted((self.dir / "out").glob("*.jsonl"))
         return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
+    def test_gates_follow_the_ranges(self):
+        """A torch without CUDA cannot open one; that it was tried says that the range was met, and nothing else fails."""
+        gates = self.dir / "gates.json"
+        gates.write_text(json.dumps([{"path": ["decode", "step", "Model", "layers.1", "mlp"], "n": 2, "open": True}]))
+        loop = """
+model = Model().eval()
+ids = torch.arange(5)[None]
+with torch.no_grad():
+    for _ in range(3):
+        ids = model(ids)[:, -1:].argmax(-1)
+print(ids.tolist())
+"""
+        out = self.run_program(MODEL + loop, DEEPPROF_ANNOTATE_GATES=gates)
+        self.assertEqual(self.paths().count("decode/step/Model/layers.1/mlp"), 2)
+        warnings = [r["warning"] for r in self.records() if "warning" in r]
+        self.assertEqual(len(warnings), 1, self.records())
+        self.assertEqual(out, self.run_program(MODEL + loop))
+
     def test_a_loop_of_prefill_and_decode(self):
         out = self.run_program(
             MODEL

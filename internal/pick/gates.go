@@ -1,0 +1,310 @@
+package pick
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/ncu"
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// A Gate is where counting begins or ends: after a range was opened or closed. What
+// annotates the program there (workloads/annotate) opens and closes the gate.
+type Gate struct {
+	Path []string `json:"path"`           // of the range, outermost first, by the names that were pushed
+	N    int      `json:"n"`              // the how manieth range of this path in the process, from 1
+	Exit bool     `json:"exit,omitempty"` // after it was closed, not opened
+	Open bool     `json:"open,omitempty"` // counting begins; else it ends
+}
+
+// stretches are the parts into which openings and closings of ranges cut what the
+// launching thread does. A gate can be opened for each.
+type stretches struct {
+	events []rangeEvent // in their order
+	nodes  []rangeNode  // paths of ranges; 0 is none
+	of     []int32      // by launch: the event before it, -1 before the first
+}
+
+type rangeEvent struct {
+	at   int64 // ns
+	node int32
+	n    int32 // of the path, from 1
+	exit bool
+}
+
+type rangeNode struct {
+	above int32
+	name  timeline.StringID
+}
+
+// stretches cuts the launches; nil where ranges do not tell them in every run:
+// several threads launch, or a call is not known.
+func (c *choice) stretches() *stretches {
+	if c.cut == nil {
+		s := c.findStretches()
+		c.cut = &s
+	}
+	return *c.cut
+}
+
+func (c *choice) findStretches() *stretches {
+	l := c.l
+	if !c.p.Gates || c.p.Partial || l.len() == 0 || !ncu.PerLaunchConfig(c.p.Version) {
+		return nil
+	}
+	thread := l.thread(0)
+	for i := range l.len() {
+		if l.thread(i) != thread || thread == timeline.None {
+			return nil
+		}
+	}
+	s := &stretches{nodes: make([]rangeNode, 1), of: make([]int32, l.len())}
+	s.follow(l.t, thread)
+	next := 0
+	for i, kernel := range l.kernels {
+		for start := l.t.Calls.Start(l.at.KernelLaunch(int(kernel))); next < len(s.events) && s.events[next].at <= start; {
+			next++
+		}
+		s.of[i] = int32(next) - 1
+	}
+	return s
+}
+
+// follow lists the openings and closings of a thread's ranges. Those of other
+// domains than the default one are not seen from Python.
+func (s *stretches) follow(t *timeline.Timeline, thread uint32) {
+	var ranges []int
+	for i := range t.Ranges {
+		if r := &t.Ranges[i]; r.Kind == timeline.PushPop && r.Thread == thread && t.DomainName(r.Domain) == "" {
+			ranges = append(ranges, i)
+		}
+	}
+	slices.SortStableFunc(ranges, func(x, y int) int { // an outer one begins first, and of equals it ends last
+		a, b := &t.Ranges[x], &t.Ranges[y]
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+	})
+	type open struct {
+		node, n int32
+		end     int64
+		ends    bool
+	}
+	var stack []open
+	ids, counts := map[rangeNode]int32{}, []int32{0}
+	closeUntil := func(now int64) {
+		for len(stack) > 0 && stack[len(stack)-1].end <= now {
+			top := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if top.ends {
+				s.events = append(s.events, rangeEvent{top.end, top.node, top.n, true})
+			}
+		}
+	}
+	for _, i := range ranges {
+		r := &t.Ranges[i]
+		closeUntil(r.Start)
+		key := rangeNode{name: r.Name}
+		if len(stack) > 0 {
+			key.above = stack[len(stack)-1].node
+		}
+		id, ok := ids[key]
+		if !ok {
+			id = int32(len(s.nodes))
+			ids[key], s.nodes, counts = id, append(s.nodes, key), append(counts, 0)
+		}
+		counts[id]++
+		s.events = append(s.events, rangeEvent{r.Start, id, counts[id], false})
+		stack = append(stack, open{id, counts[id], r.End, !r.Unclosed})
+	}
+	closeUntil(1<<63 - 1)
+}
+
+// gate is the switch at an event.
+func (s *stretches) gate(t *timeline.Timeline, event int32, opens bool) Gate {
+	e := &s.events[event]
+	g := Gate{N: int(e.n), Exit: e.exit, Open: opens}
+	for node := e.node; node != 0; node = s.nodes[node].above {
+		g.Path = append(g.Path, t.Name(s.nodes[node].name))
+	}
+	slices.Reverse(g.Path)
+	return g
+}
+
+// gates are the switches that open the gate behind some events, each until the
+// next one.
+func (s *stretches) gates(t *timeline.Timeline, events []int32) []Gate {
+	var out []Gate
+	for i, e := range events {
+		if i == 0 || events[i-1]+1 != e {
+			out = append(out, s.gate(t, e, true))
+		}
+		if last := i+1 == len(events) || events[i+1] != e+1; last && int(e)+1 < len(s.events) {
+			out = append(out, s.gate(t, e+1, false))
+		}
+	}
+	return out
+}
+
+// gateAccept is how many launches of a want are weighed: the first ones are the
+// cheapest.
+const gateAccept = 512
+
+// A stretch is what follows an event, as far as the names let it through.
+type stretch struct {
+	event    int32
+	launches []int
+	seconds  float64
+	wants    []int // that it has a launch of
+}
+
+// gated counts between gates, so that launches are told by where they are made. It
+// finds stretches that hold a launch of each want and few others.
+func (c *choice) gated(wants []want) (*translation, fact.Fact) {
+	s := c.stretches()
+	if s == nil || len(wants) == 0 {
+		return nil, fact.Fact{}
+	}
+	base := c.bases(groupsOf(wants))[0]
+	names, chosen := map[string]bool{}, map[int]bool{}
+	for _, w := range wants {
+		names[c.l.groups[w.group].names.in(base)], chosen[w.group] = true, true
+	}
+	f, err := ncu.KernelFilter(slices.Sorted(maps.Keys(names)), c.p.MaxFilter)
+	if err != nil || len(f.Passes) != 1 {
+		return nil, fact.Fact{}
+	}
+	taken := coverWants(c.candidates(s, wants, base, names), len(wants))
+	if taken == nil {
+		return nil, fact.Fact{}
+	}
+	r := runPlan{Run: Run{Way: WayGates, KernelName: f.Passes[0], KernelNameBase: base, FilterMode: "per-launch-config"}}
+	var events []int32
+	var launches []int
+	for _, t := range taken {
+		events, launches = append(events, t.event), append(launches, t.launches...)
+	}
+	slices.Sort(events)
+	slices.Sort(launches)
+	r.Gates = s.gates(c.l.t, events)
+	exact := c.exactRoles(wants)
+	for i, place := range c.placesInConfigs(launches, base, wants, &r.LaunchCount) {
+		if place <= r.LaunchCount {
+			r.picks = append(r.picks, planned{launches[i], cmp.Or(exact[launches[i]], c.roleOf(launches[i], chosen))})
+		}
+	}
+	t := &translation{way: wayGates, runs: []runPlan{r}}
+	c.settle(t)
+	return t, fact.Fact{}
+}
+
+// exactRoles are the roles of launches that their duration does not tell.
+func (c *choice) exactRoles(wants []want) map[int]string {
+	exact := map[int]string{}
+	for _, w := range wants {
+		for _, i := range w.accept {
+			if w.exact != "" && (w.exact != RoleOther || !c.isTypical(i)) {
+				exact[i] = w.exact
+			}
+		}
+	}
+	return exact
+}
+
+// candidates are the stretches with a launch of a want, in their order.
+func (c *choice) candidates(s *stretches, wants []want, base string, names map[string]bool) []*stretch {
+	byEvent := map[int32]*stretch{}
+	for k, w := range wants {
+		for _, i := range w.accept[:min(len(w.accept), gateAccept)] {
+			event := s.of[i]
+			if event < 0 {
+				continue
+			}
+			t := byEvent[event]
+			if t == nil {
+				t = &stretch{event: event}
+				byEvent[event] = t
+				from := i
+				for from > 0 && s.of[from-1] == event {
+					from--
+				}
+				for at := from; at < c.l.len() && s.of[at] == event; at++ {
+					if c.seen[at] && names[c.l.names[c.l.launch(at).function].in(base)] {
+						t.launches = append(t.launches, at)
+						t.seconds += c.cost.launch(at, c.l.ns(at))
+					}
+				}
+			}
+			if len(t.wants) == 0 || t.wants[len(t.wants)-1] != k {
+				t.wants = append(t.wants, k)
+			}
+		}
+	}
+	out := slices.Collect(maps.Values(byEvent))
+	slices.SortFunc(out, func(x, y *stretch) int { return cmp.Compare(x.event, y.event) })
+	return out
+}
+
+// coverWants takes stretches until each want is met, the cheapest for a want
+// first, and leaves out those that later ones make needless; nil where a want is
+// in none.
+func coverWants(list []*stretch, wants int) []*stretch {
+	met := make([]int, wants)
+	var taken []*stretch
+	for left := wants; left > 0; {
+		var best *stretch
+		price, fresh := 0.0, 0
+		for _, t := range list {
+			n := 0
+			for _, w := range t.wants {
+				if met[w] == 0 {
+					n++
+				}
+			}
+			if n > 0 && (best == nil || t.seconds/float64(n) < price) {
+				best, price, fresh = t, t.seconds/float64(n), n
+			}
+		}
+		if best == nil {
+			return nil
+		}
+		for _, w := range best.wants {
+			met[w]++
+		}
+		taken, left = append(taken, best), left-fresh
+	}
+	slices.SortStableFunc(taken, func(x, y *stretch) int { return cmp.Compare(y.seconds, x.seconds) })
+	return slices.DeleteFunc(taken, func(t *stretch) bool {
+		if slices.ContainsFunc(t.wants, func(w int) bool { return met[w] < 2 }) {
+			return false
+		}
+		for _, w := range t.wants {
+			met[w]--
+		}
+		return true
+	})
+}
+
+// placesInConfigs counts launches, which are in their order, by the configurations
+// of ncu: their places, from 1. Count becomes how many of a configuration it takes
+// until each want is met.
+func (c *choice) placesInConfigs(launches []int, base string, wants []want, count *int) []int {
+	seen, places, at := map[configKey]int{}, make([]int, len(launches)), map[int]int{}
+	for i, launch := range launches {
+		k := &c.l.t.Kernels[c.l.kernels[launch]]
+		config := &c.l.t.Configs[k.Config]
+		key := configKey{c.l.names[k.Function].in(base), config.Grid, config.Block, config.DynamicShared}
+		seen[key]++
+		places[i], at[launch] = seen[key], seen[key]
+	}
+	for _, w := range wants {
+		first := 0
+		for _, i := range w.accept {
+			if n := at[i]; n > 0 && (first == 0 || n < first) {
+				first = n
+			}
+		}
+		*count = max(*count, first)
+	}
+	return places
+}
