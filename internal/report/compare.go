@@ -33,7 +33,7 @@ func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 	p := &comparePrinter{w: w, c: c, o: o}
 	p.line(CompareHead(c))
 	p.line(sides(c))
-	p.line(message.Phrase("totals-stages-and-requests-are"))
+	p.line(message.Phrase("compare-order"))
 	for _, text := range message.Texts(c.Warnings) {
 		p.line("note: " + text)
 	}
@@ -82,7 +82,7 @@ func (p *comparePrinter) print(t Printable) {
 
 // sides names what is compared.
 func sides(c *compare.Comparison) string {
-	return message.Phrase("base-new-changes-under-do", sideWords(&c.Base), sideWords(&c.New), message.Share(c.Settings.MinEffect))
+	return message.Phrase("compare-sides", sideWords(&c.Base), sideWords(&c.New), message.Share(c.Settings.MinEffect))
 }
 
 func sideWords(s *compare.Side) string {
@@ -102,7 +102,7 @@ func sideWords(s *compare.Side) string {
 func (p *comparePrinter) differences(say func(string)) {
 	for i, d := range p.c.Differ {
 		if i == 0 {
-			p.line(message.Phrase("sides-differ"))
+			p.line(message.Phrase("compare-sides-differ"))
 		}
 		say(differenceWords(&d))
 	}
@@ -126,7 +126,7 @@ func (p *comparePrinter) table(kind compare.Kind) {
 		p.line("")
 		p.print(t.table)
 		if t.more > 0 {
-			p.line(message.Phrase("more-with-smaller-changes-all", t.more))
+			p.line(message.Phrase("compare-more-rows-all", t.more))
 		}
 	}
 }
@@ -161,7 +161,7 @@ func compareTables(c *compare.Comparison, kind compare.Kind, all bool) []compare
 // fall writes a waterfall with its sum.
 func (p *comparePrinter) fall(f *compare.Fall) {
 	p.line("")
-	p.line(message.Phrase("change-comes-from") + fallName(f) + ":")
+	p.line(message.Phrase("waterfall-title") + fallName(f) + ":")
 	most := compareFall
 	if p.o.All {
 		most = len(f.Parts)
@@ -173,10 +173,10 @@ func (p *comparePrinter) fall(f *compare.Fall) {
 func fallName(f *compare.Fall) string {
 	name := message.Label("compare.fall", f.Of)
 	if stage, ok := strings.CutPrefix(f.Of, "stage:"); ok {
-		name = message.Phrase("wall-time-of-pass-of") + stage
+		name = message.Phrase("waterfall-wall-time-of") + stage
 	}
 	if f.Clock != compare.OnGPU {
 		name += " " + message.Label("compare.clock", string(f.Clock))
 	}
-	return name + message.Phrase("median-of-runs")
+	return name + message.Phrase("waterfall-median-of-runs")
 }

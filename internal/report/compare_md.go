@@ -25,7 +25,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	}
 	m.tables(false, compare.Stage, compare.MFU, compare.MBU)
 	if len(c.Differ) > 0 {
-		m.fold(message.Phrase("sides-differ-in", plural(len(c.Differ), "circumstance")), func() {
+		m.fold(message.Phrase("compare-sides-differ-in", plural(len(c.Differ), "circumstance")), func() {
 			for i := range c.Differ {
 				fmt.Fprintf(out, "- %s\n", prose(differenceWords(&c.Differ[i])))
 			}
@@ -33,7 +33,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	}
 	for i := range c.Falls {
 		f := &c.Falls[i]
-		m.fold(message.Phrase("change-comes-from-md")+fallName(f), func() { m.write(FallView.table(Slice(f.Summed(compareFall)), nil)) })
+		m.fold(message.Phrase("waterfall-title-md")+fallName(f), func() { m.write(FallView.table(Slice(f.Summed(compareFall)), nil)) })
 	}
 	for _, k := range append([]compare.Kind{compare.Total, compare.Workload, compare.Request, compare.Rank}, detailKinds...) {
 		if len(c.Lines(k)) > 0 {
@@ -64,7 +64,7 @@ func (m *markdownPrinter) tables(all bool, kinds ...compare.Kind) {
 			fmt.Fprintln(m.out)
 			m.write(t.table)
 			if t.more > 0 {
-				fmt.Fprintln(m.out, "\n"+message.Phrase("more-with-smaller-changes", t.more))
+				fmt.Fprintln(m.out, "\n"+message.Phrase("compare-more-rows", t.more))
 			}
 		}
 	}

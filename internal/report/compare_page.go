@@ -56,7 +56,7 @@ func CompareSections(c *compare.Comparison) []Section {
 	}
 	for i := range c.Falls {
 		f := &c.Falls[i]
-		out = append(out, Section{Title: message.Phrase("change-comes-from-page") + fallName(f), Grids: []Grid{FallView.table(Slice(f.Summed(compareFall)), nil).grid()}})
+		out = append(out, Section{Title: message.Phrase("waterfall-title-page") + fallName(f), Grids: []Grid{FallView.table(Slice(f.Summed(compareFall)), nil).grid()}})
 	}
 	for _, k := range detailKinds {
 		out = appendKind(out, c, k)

@@ -25,16 +25,16 @@ func TimelineFacts(info *timeline.Info) []Fact {
 	add("file", "command", info.Source.Command)
 	add("session", message.Phrase("start-utc"), info.Session.StartUTC)
 	add("session", message.Phrase("events-span"), time.Duration(info.Session.LastNS-info.Session.FirstNS))
-	add("session", message.Phrase("profiler-overhead-all-threads"), time.Duration(info.OverheadNS))
+	add("session", message.Phrase("info-profiler-overhead"), time.Duration(info.OverheadNS))
 	for _, g := range info.GPUs {
 		add("GPU", fmt.Sprint(g.ID), gpuFacts(g))
 	}
 	for _, d := range info.Devices {
-		add("device", fmt.Sprint(d.Device), message.Phrase("kernels-on-of-kernels-busy", d.Kernels, streams(&d),
+		add("device", fmt.Sprint(d.Device), message.Phrase("info-device", d.Kernels, streams(&d),
 			time.Duration(d.KernelNS), time.Duration(d.BusyNS), time.Duration(d.LastNS-d.FirstNS)))
 	}
 	for _, p := range info.Processes {
-		add("process", fmt.Sprint(p.PID), message.Phrase("kernels-cuda-calls-ranges-threads", p.Name, p.Kernels, p.Calls, p.Ranges, p.Threads))
+		add("process", fmt.Sprint(p.PID), message.Phrase("info-process", p.Name, p.Kernels, p.Calls, p.Ranges, p.Threads))
 	}
 	if len(info.Domains) > 0 {
 		add("NVTX", "domains", strings.Join(info.Domains, ", "))
@@ -73,7 +73,7 @@ func TimelineFacts(info *timeline.Info) []Fact {
 func streams(d *timeline.DeviceInfo) string {
 	text := plural(d.KernelStreams, "stream")
 	if others := d.Streams - d.KernelStreams; others > 0 {
-		text += message.Phrase("more-with-copies-or-sets", others)
+		text += message.Phrase("info-streams-without-kernels", others)
 	}
 	return text
 }

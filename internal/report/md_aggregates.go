@@ -52,7 +52,7 @@ func aggregateValues(a *analysis.Aggregate, values ...float64) (unit string, sca
 // aggregates writes the measures of the clean run, where there is one.
 func (d *doc) aggregates(r *analysis.Result) {
 	if len(r.Totals.Aggregates) == 0 {
-		d.say("unprofiled-absent", absent, d.note(missing(r, message.Phrase("there-was-no-run-without"), withoutUnprofiled...)))
+		d.say("unprofiled-absent", absent, d.note(missing(r, message.Phrase("no-unprofiled-run"), withoutUnprofiled...)))
 		return
 	}
 	writeView(d, AggregateView, pointers(r.Totals.Aggregates))
@@ -62,32 +62,32 @@ func (d *doc) aggregates(r *analysis.Result) {
 func (d *doc) totals(r *analysis.Result) {
 	t := &r.Totals
 	if !r.HasTimeline() {
-		d.say("timeline-absent", absent, d.note(noTimeline(r, message.Phrase("there-is-no-timeline-so"))))
+		d.say("timeline-absent", absent, d.note(noTimeline(r, message.Phrase("no-timeline-for-wall-time"))))
 		return
 	}
 	d.scopeTotals(r)
 	g := newGrid("timeline", ">value", ">of-wall-time")
 	timed := func(name string, ns int64) {
 		if ns == 0 && t.WallNS == 0 {
-			g.add(name, absent+d.note(missing(r, message.Phrase("there-is-no-timeline"), withoutTimeline...)), absent)
+			g.add(name, absent+d.note(missing(r, message.Phrase("no-timeline"), withoutTimeline...)), absent)
 			return
 		}
 		g.add(name, elapsed(float64(ns)), orAbsent(t.OfWall(ns)))
 	}
 	timed(message.Phrase("wall-time-row"), t.WallNS)
-	timed(message.Phrase("first-to-last-gpu-work"), t.GPUSpanNS)
+	timed(message.Phrase("aggregate-gpu-span"), t.GPUSpanNS)
 	perGPU := func(name string, ns int64) { timed(name+meanOf(r), ns/gpus(r)) }
-	perGPU(message.Phrase("gpu-busy-with-kernels-or"), t.BusyNS)
+	perGPU(message.Phrase("aggregate-gpu-busy"), t.BusyNS)
 	if s := t.Split; s != nil && s.WallNS > 0 {
-		timed(message.Phrase("kernel-runs-on-any-gpu"), s.BusyNS)
+		timed(message.Phrase("aggregate-kernel-runs"), s.BusyNS)
 	}
-	perGPU(message.Phrase("gpu-time-kernels-added-up"), t.KernelNS)
-	perGPU(message.Phrase("copy-time-added-up"), t.CopyNS)
+	perGPU(message.Phrase("aggregate-gpu-time"), t.KernelNS)
+	perGPU(message.Phrase("aggregate-copy-time"), t.CopyNS)
 	if t.Sets > 0 {
-		perGPU(message.Phrase("time-of-memory-sets-added"), t.SetNS)
+		perGPU(message.Phrase("aggregate-set-time"), t.SetNS)
 	}
 	if n := gpus(r); n > 1 {
-		g.add(message.Phrase("gpu-time-of-all-gpus", n), elapsed(float64(t.KernelNS)), "")
+		g.add(message.Phrase("aggregate-gpu-time-all-gpus", n), elapsed(float64(t.KernelNS)), "")
 	}
 	g.add(message.Phrase("kernel-launches"), thousands(t.Launches), "")
 	g.add(message.Phrase("distinct-kernels"), thousands(int64(t.KernelNames)), "")
@@ -113,14 +113,14 @@ func (d *doc) scopeTotals(r *analysis.Result) {
 	timed := func(name string, ns int64) { g.add(name, elapsed(float64(ns)), orAbsent(r.Scope.OfWall(ns))) }
 	timed(message.Phrase("wall-time-row"), p.wall)
 	if p.wall > 0 {
-		timed(message.Phrase("gpu-busy-with-kernels-or")+meanOf(r), p.busyNS/gpus(r))
+		timed(message.Phrase("aggregate-gpu-busy")+meanOf(r), p.busyNS/gpus(r))
 	}
 	if p.split != nil && p.split.WallNS > 0 {
-		timed(message.Phrase("kernel-runs-on-any-gpu"), p.split.BusyNS)
+		timed(message.Phrase("aggregate-kernel-runs"), p.split.BusyNS)
 	}
-	timed(message.Phrase("gpu-time-kernels-added-up")+meanOf(r), p.kernel/gpus(r))
+	timed(message.Phrase("aggregate-gpu-time")+meanOf(r), p.kernel/gpus(r))
 	if n := gpus(r); n > 1 {
-		g.add(message.Phrase("gpu-time-of-all-gpus", n), elapsed(float64(p.kernel)), "")
+		g.add(message.Phrase("aggregate-gpu-time-all-gpus", n), elapsed(float64(p.kernel)), "")
 	}
 	g.add(message.Phrase("kernel-launches"), thousands(p.launches), "")
 	g.add(message.Phrase("distinct-kernels"), thousands(p.kernelNames), "")

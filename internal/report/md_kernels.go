@@ -24,11 +24,11 @@ func WriteKernels(w io.Writer, r *analysis.Result) error {
 	d := newDoc(message.Phrase("kernels"), r)
 	d.scope(r)
 	if len(r.Kernels) == 0 {
-		d.say("no-kernels", d.note(missing(r, message.Phrase("nothing-that-was-captured-holds"), withoutKernels...)))
+		d.say("no-kernels", d.note(missing(r, message.Phrase("no-kernels-captured"), withoutKernels...)))
 		return d.writeTo(w, r)
 	}
 	if slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
-		d.say("kernels-told-apart",
+		d.say("kernels-summary",
 			plural(len(r.Kernels), "kernel"), thousands(partOf(r).launches), elapsed(float64(partOf(r).kernel)))
 	} else {
 		d.say("kernels-lead-untimed", plural(len(r.Kernels), "kernel"))
@@ -50,7 +50,7 @@ func WriteKernels(w io.Writer, r *analysis.Result) error {
 func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 	rows := kernelLines(r, n, most, true)
 	if !slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
-		d.say("kernel-times-absent", absent, d.note(noTimeline(r, message.Phrase("timeline-has-no-launch-of"))+message.Phrase("under-ncu-is-one-launch")))
+		d.say("kernel-times-absent", absent, d.note(noTimeline(r, message.Phrase("timeline-lacks-kernels"))+message.Phrase("ncu-replay-note")))
 	}
 	writeView(d, ResultKernelView, rows)
 }
@@ -58,7 +58,7 @@ func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 // categories writes the GPU time by category, and the names that no rule knows.
 func (d *doc) categories(r *analysis.Result) {
 	if len(r.Categories) == 0 || !r.HasTimeline() {
-		d.say("categories-absent", absent, d.note(noTimeline(r, message.Phrase("there-are-no-kernels-to"))))
+		d.say("categories-absent", absent, d.note(noTimeline(r, message.Phrase("no-kernels-for-categories"))))
 		return
 	}
 	writeView(d, CategoryView, pointers(r.Categories))
@@ -69,7 +69,7 @@ func (d *doc) categories(r *analysis.Result) {
 		}
 	}
 	if len(unmatched) > 0 {
-		d.say("no-rule-knows-these-names")
+		d.say("categories-unmatched")
 		if cut := len(unmatched) - listedKernels; cut > 0 {
 			unmatched = append(unmatched[:listedKernels], message.Phrase("more-in-result-json", cut))
 		}
@@ -112,20 +112,20 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 		add("kernel-cause", prose(message.NoCause(k.Limiter.Why)))
 	}
 	for _, o := range k.OtherLimiters {
-		add("launches-of-about-of-its", elapsed(o.TimelineNS), launchCount(o.Calls), percent(o.Share),
+		add("kernel-limiter-of-group", elapsed(o.TimelineNS), launchCount(o.Calls), percent(o.Share),
 			prose(limiter(&o.Limiter)), prose(upperFirst(message.Sentences(o.Limiter.Why))), o.Launch, code(o.Report))
 	}
 	if k.Attained != nil {
 		add("busiest-unit", busiest(r, k))
 	}
 	for _, p := range k.Point {
-		add("roofline-against-bytes-of-flop", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
+		add("kernel-roofline", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
 	}
 	if !k.PointNote.IsZero() {
 		add("kernel-padding", prose(message.Text(k.PointNote)))
 	}
 	if !k.NoPoint.IsZero() {
-		add("roofline-because", absent, prose(message.Text(k.NoPoint)))
+		add("kernel-roofline-absent", absent, prose(message.Text(k.NoPoint)))
 	}
 	d.list(append(items, countedItems(r, k)...))
 }
@@ -133,14 +133,14 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 // busiest names the limit that a kernel uses most, and by what. A counter tells
 // how busy the unit is, which is not the share of the roofline.
 func busiest(r *analysis.Result, k *analysis.Kernel) string {
-	text := percent(*k.Attained) + message.Phrase("of-its-peak")
+	text := percent(*k.Attained) + message.Phrase("attained-of-peak")
 	if k.AttainedOf != "" {
 		text = prose(roofLabel(r, k.AttainedOf)) + ", " + text
 	}
 	if k.AttainedMetric == "" {
-		return text + message.Phrase("by-work-of-roofline")
+		return text + message.Phrase("attained-by-roofline")
 	}
-	return text + ", by " + code(k.AttainedMetric) + message.Phrase("how-busy-it-is-with")
+	return text + ", by " + code(k.AttainedMetric) + message.Phrase("attained-by-metric")
 }
 
 // resources are what a launch takes of an SM.
@@ -150,7 +150,7 @@ func resources(k *analysis.Kernel) string {
 		text += fmt.Sprintf(", %d registers a thread", k.Registers)
 	}
 	if bytes := int64(k.StaticShared) + int64(k.DynamicShared); bytes > 0 {
-		text += ", " + byteSize(bytes) + message.Phrase("of-shared-memory-block")
+		text += ", " + byteSize(bytes) + message.Phrase("shared-memory-per-block")
 	}
 	if k.Waves > 0 {
 		text += fmt.Sprintf(", %s waves", significant(k.Waves))
@@ -167,13 +167,13 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 			why = message.Text(*k.Reason)
 		}
 		if why == "" && counted(r) > 0 {
-			why = message.Phrase("reports-of-ncu-hold-no")
+			why = message.Phrase("kernel-not-in-ncu-reports")
 		} else if why == "" {
-			why = message.Phrase("no-counters-were-taken")
+			why = message.Phrase("no-counters")
 		}
-		return []string{message.Phrase("not-counted-because") + prose(sentence(why))}
+		return []string{message.Phrase("kernel-not-counted") + prose(sentence(why))}
 	}
-	text := message.Phrase("counted-launch-of", c.Launch, code(c.Report))
+	text := message.Phrase("kernel-counted-launch", c.Launch, code(c.Report))
 	if c.DurationNS > 0 {
 		text += ", " + elapsed(c.DurationNS)
 	}
@@ -184,17 +184,17 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 		text += fmt.Sprintf(", %d passes", c.Passes)
 	}
 	if !c.Verified {
-		text += message.Phrase("not-verified-to-be-launch")
+		text += message.Phrase("kernel-launch-unverified")
 	}
 	if c.TimelineNS > 0 {
-		text += message.Phrase("such-launches-last") + elapsed(c.TimelineNS) + message.Phrase("in-timeline")
+		text += message.Phrase("kernel-group-duration") + elapsed(c.TimelineNS) + message.Phrase("in-timeline")
 	}
 	text += "."
 	if len(c.Note) > 0 {
 		text += " " + prose(upperFirst(sentence(message.Join(c.Note))))
 	}
 	if k.Reason != nil {
-		text += message.Phrase("why-this-kernel") + prose(sentence(message.Text(*k.Reason)))
+		text += message.Phrase("kernel-why-chosen") + prose(sentence(message.Text(*k.Reason)))
 	}
 	rules, more := rulesThatMatter(c.Rules)
 	items := []string{text}
@@ -205,7 +205,7 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 		}
 		gain := ""
 		if rule.Speedup != nil {
-			gain = message.Phrase("nvidia-estimates-percent", percentage(*rule.Speedup))
+			gain = message.Phrase("rule-speedup-estimate", percentage(*rule.Speedup))
 			if rule.Local {
 				gain += " of a part"
 			}
@@ -214,7 +214,7 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 		items = append(items, fmt.Sprintf("NVIDIA's rule, %s%s: %s", prose(title), gain, prose(Words.shorten(sentence(oneLine(rule.Text)), ruleText))))
 	}
 	if more > 0 {
-		items = append(items, message.Phrase("more-of-nvidias-rules-speak", thousands(int64(more))))
+		items = append(items, message.Phrase("rules-left-out", thousands(int64(more))))
 	}
 	return items
 }
@@ -271,6 +271,6 @@ func (d *doc) fullNames(r *analysis.Result) {
 	}
 	d.list(items)
 	if cut := len(r.Kernels) - listedKernels; cut > 0 {
-		d.say("more-kernels-are-in-result", thousands(int64(cut)))
+		d.say("kernels-left-out", thousands(int64(cut)))
 	}
 }

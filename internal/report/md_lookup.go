@@ -47,12 +47,12 @@ func untimed(k *analysis.Kernel) bool { return k.Untimed || k.Calls == 0 }
 
 // underNcu says why the times of a kernel are absent, and what there is instead.
 func underNcu(r *analysis.Result, k *analysis.Kernel) string {
-	none := message.Phrase("timeline-has-no-launch-of-this")
+	none := message.Phrase("timeline-lacks-kernel")
 	if r.Scope != nil {
-		none = message.Phrase("no-launch-of-this-kernel")
+		none = message.Phrase("scope-lacks-kernel")
 	}
 	if k.Counted != nil && k.Counted.DurationNS > 0 {
-		return none + message.Phrase("under-ncu-is-one-launch")
+		return none + message.Phrase("ncu-replay-note")
 	}
 	return none
 }

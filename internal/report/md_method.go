@@ -18,7 +18,7 @@ func (d *doc) method(r *analysis.Result) {
 	d.overhead(r)
 	d.heading(3, "coverage-of-counters")
 	d.coverage(r)
-	d.heading(3, "settings-that-profiling-changed")
+	d.heading(3, "method-deviations")
 	d.deviations(r)
 	if len(r.Method.Annotation) > 0 {
 		d.heading(3, "annotation")
@@ -37,10 +37,10 @@ func (d *doc) method(r *analysis.Result) {
 		d.list(items)
 	}
 	if len(r.Method.Assumptions) > 0 {
-		d.heading(3, "assumptions-about-models-work")
+		d.heading(3, "method-assumptions")
 		d.list(textsOfNotes(r.Method.Assumptions))
 	}
-	d.heading(3, "what-could-not-be-told")
+	d.heading(3, "method-missing")
 	d.untold(r)
 	d.heading(3, "files")
 	d.files(r)
@@ -56,7 +56,7 @@ func textsOfNotes(notes []analysis.Note) []string {
 
 func (d *doc) commands(r *analysis.Result) {
 	if len(r.Method.Commands) == 0 {
-		d.line("%s%s", absent, d.note(missing(r, message.Phrase("files-were-analyzed-without-run"))))
+		d.line("%s%s", absent, d.note(missing(r, message.Phrase("analyzed-without-run"))))
 		return
 	}
 	var b strings.Builder
@@ -93,17 +93,17 @@ func (d *doc) overhead(r *analysis.Result) {
 	if len(rows) > 0 {
 		writeView(d, StageView.only("stage", "clean_ms", "nsys_ms", "overhead"), rows)
 	} else {
-		d.say("overhead-absent", absent, d.note(missing(r, message.Phrase("it-needs-same-stage-timed"), withoutUnprofiled...)))
+		d.say("overhead-absent", absent, d.note(missing(r, message.Phrase("overhead-needs"), withoutUnprofiled...)))
 	}
 	if len(slowed) > 0 {
 		d.say("overhead-over", percent(r.Method.OverheadLimit), strings.Join(slowed, ", "), strings.Join(next, " "))
 	}
 	var items []string
 	if s := r.Method.UnprofiledS; s > 0 {
-		items = append(items, message.Phrase("whole-program-without-profiler")+elapsed(s*1e9))
+		items = append(items, message.Phrase("unprofiled-program-time")+elapsed(s*1e9))
 	}
 	if clock := message.Text(r.Method.Clock); clock != "" {
-		items = append(items, message.Phrase("counters-were-taken-under")+prose(sentence(clock)))
+		items = append(items, message.Phrase("counters-taken-under")+prose(sentence(clock)))
 	}
 	d.list(items)
 }
@@ -111,31 +111,31 @@ func (d *doc) overhead(r *analysis.Result) {
 func (d *doc) coverage(r *analysis.Result) {
 	p := r.Method.Picked
 	if p == nil {
-		text := missing(r, message.Phrase("no-choice-of-launches-is"), withoutCounters...)
+		text := missing(r, message.Phrase("choice-not-recorded"), withoutCounters...)
 		if counted(r) > 0 {
-			d.say("of-have-counters-choice-was", plural(counted(r), "kernel"), thousands(int64(len(r.Kernels))))
+			d.say("choice-made-elsewhere", plural(counted(r), "kernel"), thousands(int64(len(r.Kernels))))
 			return
 		}
 		d.say("counters-absent", absent, d.note(text))
 		return
 	}
 	g := newGrid("row-what", ">value")
-	g.add(message.Phrase("groups-of-launches-kernel-grid"), thousands(int64(p.Groups)))
+	g.add(message.Phrase("coverage-groups"), thousands(int64(p.Groups)))
 	g.add(message.Phrase("chosen"), thousands(int64(p.Chosen)))
 	counted := "Counted"
 	if p.Counted > p.Chosen {
-		counted += message.Phrase("some-along-with-chosen")
+		counted += message.Phrase("coverage-along")
 	}
 	g.add(counted, thousands(int64(p.Counted)))
-	g.add(message.Phrase("coverage-of-gpu-time-in"), percent(p.Coverage))
+	g.add(message.Phrase("coverage-chosen-regions"), percent(p.Coverage))
 	for _, region := range p.ByRegion {
 		covered := percent(region.Coverage)
 		if region.Why != nil {
 			covered += d.note(message.Text(*region.Why))
 		}
-		g.add(message.Phrase("of-it-in")+code(region.Region), covered)
+		g.add(message.Phrase("coverage-in")+code(region.Region), covered)
 	}
-	g.add(message.Phrase("coverage-of-all-gpu-time"), percent(p.CoverageAll))
+	g.add(message.Phrase("coverage-all"), percent(p.CoverageAll))
 	if p.PredictedSec > 0 {
 		g.add(message.Phrase("predicted-cost"), elapsed(p.PredictedSec*1e9))
 	}
@@ -143,8 +143,8 @@ func (d *doc) coverage(r *analysis.Result) {
 		g.add(message.Phrase("actual-cost"), elapsed(p.ActualSec*1e9))
 	}
 	d.table(g)
-	d.uncounted(message.Phrase("left-out-for-what-they"), p.LeftOut)
-	d.uncounted(message.Phrase("cut-off-by-limit-of"), p.CutOff)
+	d.uncounted(message.Phrase("coverage-excluded"), p.LeftOut)
+	d.uncounted(message.Phrase("coverage-cut-off"), p.CutOff)
 }
 
 // uncounted lists launches without counters under their own heading.
@@ -168,7 +168,7 @@ func counted(r *analysis.Result) int {
 
 func (d *doc) deviations(r *analysis.Result) {
 	if len(r.Method.Deviations) == 0 {
-		d.say("none-is-recorded")
+		d.say("none-recorded")
 		return
 	}
 	writeView(d, DeviationView, pointers(r.Method.Deviations))
@@ -177,7 +177,7 @@ func (d *doc) deviations(r *analysis.Result) {
 // untold lists what the result lacks.
 func (d *doc) untold(r *analysis.Result) {
 	if len(r.Missing) == 0 {
-		d.say("nothing-is-recorded-as-missing")
+		d.say("nothing-missing")
 	}
 	var items []string
 	for _, n := range r.Missing {

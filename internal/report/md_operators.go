@@ -25,9 +25,9 @@ func WriteOperators(w io.Writer, r *analysis.Result) error {
 	}
 	d.profiled(r)
 	if r.OnlyCPU() {
-		d.say("from-torch-profiler-sorted-by")
+		d.say("operators-lead-cpu")
 	} else {
-		d.say("from-torch-profiler-sorted-by-total")
+		d.say("operators-lead-device")
 	}
 	d.operatorTable(r, newNames(r), listedOperators)
 	return d.writeTo(w, r)
@@ -59,11 +59,11 @@ func byTotal(ops []analysis.Operator) []*analysis.Operator {
 
 // onlyCPU is said of shares where no operator has device time.
 func (d *doc) onlyCPU(ops []analysis.Operator) string {
-	why := message.Phrase("torch-profiler-attributes-no-device")
+	why := message.Phrase("operators-no-device-time-why")
 	if same := ops[0].Why; !same.IsZero() && !slices.ContainsFunc(ops, func(o analysis.Operator) bool { return !o.Why.Equal(same) }) {
 		why = message.Text(same)
 	}
-	return d.note(prose(message.Phrase("no-operator-has-device-time") + sentence(why)))
+	return d.note(prose(message.Phrase("operators-no-device-time") + sentence(why)))
 }
 
 // operatorTable writes the operators that take most time.
@@ -80,7 +80,7 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 	}
 	writeView(d, v, rows)
 	if more := len(all) - len(rows); more > 0 {
-		d.say("more-operators-are-in-result", thousands(int64(more)))
+		d.say("operators-left-out", thousands(int64(more)))
 	}
 }
 
@@ -88,10 +88,10 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 func noLimiter(ops []analysis.Operator) string {
 	for _, o := range ops {
 		if o.Limiter != nil && !o.Limiter.Why.IsZero() {
-			return prose(message.Phrase("no-operator-has-limiter-of") + o.Name + ": " + sentence(message.Text(o.Limiter.Why)))
+			return prose(message.Phrase("operators-no-limiter") + o.Name + ": " + sentence(message.Text(o.Limiter.Why)))
 		}
 	}
-	return message.Phrase("torch-profiler-names-no-kernel")
+	return message.Phrase("operators-no-kernels")
 }
 
 func linkName(n *names, k *analysis.OperatorKernel) string {

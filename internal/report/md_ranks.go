@@ -19,7 +19,7 @@ func (d *doc) ranks(r *analysis.Result) {
 		return
 	}
 	d.heading(2, "ranks-windows-and-repeats")
-	d.say("each-row-is-of-one")
+	d.say("ranks-rows-note")
 	rows := rankRows(r)
 	for _, row := range rows {
 		if row.Details {
@@ -30,7 +30,7 @@ func (d *doc) ranks(r *analysis.Result) {
 	rows = rows[:len(rows)-cut]
 	writeView(d, shownAll(RankView.only("part", "wall_ns", "gpu_busy_ns", "communication_ns", "exposed_ns", "launches", "over_median", "lost")), rows)
 	if cut > 0 {
-		d.say("more-are-not-listed", cut)
+		d.say("rows-not-listed", cut)
 	}
 	if r.Across != nil && len(r.Across.Stages) > 0 {
 		v, passes := stageMatrix(r)
@@ -63,7 +63,7 @@ func (d *doc) messages(r *analysis.Result) {
 	rows, cut := messageRows(r)
 	writeView(d, MessageView, pointers(rows))
 	if cut > 0 {
-		d.say("sizes-not-listed", cut)
+		d.say("collective-sizes-left-out-md", cut)
 	}
 }
 

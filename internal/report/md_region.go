@@ -148,7 +148,7 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 		d.ncuRegions(r)
 		return d.writeTo(w, r)
 	}
-	d.say("counters-of-single-launches-joined")
+	d.say("region-counters-lead")
 	rows := make([]*regionLine, len(index.Regions))
 	for i, e := range index.Regions {
 		rows[i] = &regionLine{Region: r.Regions[i], folder: e.Folder}
@@ -174,9 +174,9 @@ func whyNotCounted(g *analysis.Region) string {
 	case g.Why != nil:
 		return message.Text(*g.Why)
 	case g.Kernels == 0:
-		return message.Phrase("it-launched-no-kernel")
+		return message.Phrase("region-launched-nothing")
 	}
-	return message.Phrase("none-of-its-launches-was")
+	return message.Phrase("region-launches-not-counted")
 }
 
 func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
@@ -204,10 +204,10 @@ func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 }
 
 func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
-	t := newGrid("row-what", ">inclusive", ">exclusive-of-nested-regions")
+	t := newGrid("row-what", ">inclusive", ">region-exclusive")
 	t.add(message.Phrase("kernel-launches"), thousands(g.Kernels), thousands(g.SelfKernels))
 	t.add(message.Phrase("gpu-time"), elapsed(float64(g.KernelNS)), elapsed(float64(g.SelfNS)))
-	t.add(message.Phrase("first-to-last-gpu-work-added"), elapsed(float64(g.ProjectedNS)), "")
+	t.add(message.Phrase("region-gpu-span"), elapsed(float64(g.ProjectedNS)), "")
 	t.add(message.Phrase("wall-time-all-instances"), elapsed(float64(g.WallNS)), "")
 	t.add("Instances", thousands(g.Instances), "")
 	if g.Process != nil {
@@ -233,27 +233,27 @@ func (d *doc) regionCounters(g *analysis.Region) {
 	}
 	partial := ""
 	if g.Counters.Partial {
-		partial = message.Phrase("sums-are-over-kernels-that")
+		partial = message.Phrase("region-sums-note")
 	}
 	if len(g.Counters.Note) > 0 {
 		partial += " " + prose(upperFirst(sentence(message.Join(g.Counters.Note))))
 	} else {
-		partial += message.Phrase("they-hold-for-work-as")
+		partial += message.Phrase("region-replay-note")
 	}
 	if x := g.Counters.Elsewhere; x != nil {
-		partial += message.Phrase("for-of-what-is-counted", percent(*x))
+		partial += message.Phrase("region-stand-ins", percent(*x))
 	}
 	own := ""
 	if x := g.Counters.Exclusive; x != nil {
-		own = message.Phrase("and-of-that-outside-nested", percent(x.Coverage))
+		own = message.Phrase("region-coverage-exclusive", percent(x.Coverage))
 	}
 	if g.Times == "ncu" {
-		d.say("measured-by-how-much-of", prose(replayLabel(g.Counters.Method)), partial)
+		d.say("region-measured-by", prose(replayLabel(g.Counters.Method)), partial)
 	} else {
-		d.say("measured-by-coverage-of-regions", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), own, partial)
+		d.say("region-coverage", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), own, partial)
 	}
 	if len(g.Counters.Metrics) == 0 {
-		d.say("configuration-shows-no-metric-of")
+		d.say("region-metrics-off")
 		return
 	}
 	writeView(d, RegionCounterView, regionCounters(g.Counters))
@@ -283,11 +283,11 @@ func replayLabel(method string) string {
 func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 	if len(g.Top) == 0 {
 		if g.Counters != nil && g.Counters.Method != "kernel" && g.Times == "ncu" {
-			d.say("ranges-were-measured-as-whole")
+			d.say("region-kernels-unknown")
 		} else if g.Kernels == 0 {
 			d.say("note-launched-no-kernel")
 		} else {
-			d.say("result-lists-none-of-its", thousands(g.Kernels))
+			d.say("region-kernels-not-listed", thousands(g.Kernels))
 		}
 		return
 	}
@@ -307,7 +307,7 @@ func (d *doc) nested(r *analysis.Result, index int) {
 			d.regionCounters(g)
 			continue
 		}
-		d.say("of-wall-time-of-gpu", many(g.Instances, "instance"), elapsed(float64(g.WallNS)),
+		d.say("region-summary", many(g.Instances, "instance"), elapsed(float64(g.WallNS)),
 			elapsed(float64(g.KernelNS)), launchCount(g.Kernels), elapsed(float64(g.SelfNS)))
 		d.regionCounters(g)
 	}

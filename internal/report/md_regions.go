@@ -31,9 +31,9 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 	d.scope(r)
 	of, outside := message.Phrase("all-gpu-time"), ""
 	if r.Scope != nil {
-		of, outside = message.Phrase("gpu-time-in-scope"), message.Phrase("which-reads-outside-for-regions")
+		of, outside = message.Phrase("gpu-time-in-scope"), message.Phrase("regions-outside-scope")
 	}
-	d.say("nvtx-regions-sorted-by-gpu",
+	d.say("regions-summary",
 		of, elapsed(float64(partOf(r).kernel)), outside)
 	d.regionTable(r, listedRegions, together)
 	for _, by := range []struct {
@@ -49,7 +49,7 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 		}
 	}
 	d.heading(2, "regions-tree-title")
-	d.say("wall-time-gpu-time-and")
+	d.say("regions-tree-lead")
 	d.fenced(regionTree(r))
 	return d.writeTo(w, r)
 }
@@ -59,10 +59,10 @@ func together(g *regionLine) bool { return g.Process == nil && g.Device == nil }
 
 func (d *doc) noRegions(r *analysis.Result) {
 	if !r.HasTimeline() {
-		d.say("regions-absent", absent, d.note(noTimeline(r, message.Phrase("there-is-no-timeline"))))
+		d.say("regions-absent", absent, d.note(noTimeline(r, message.Phrase("no-timeline"))))
 		return
 	}
-	d.say("regions-absent", absent, d.note(missing(r, message.Phrase("timeline-holds-no-nvtx-ranges"))))
+	d.say("regions-absent", absent, d.note(missing(r, message.Phrase("timeline-without-ranges"))))
 }
 
 // regionTable writes the regions that pass, by GPU time, then wall time.
@@ -76,7 +76,7 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*regionLine) b
 	cut := max(0, len(rows)-most)
 	writeView(d, ResultRegionView, rows[:len(rows)-cut])
 	if cut > 0 {
-		d.say("more-regions-are-in-result", thousands(int64(cut)))
+		d.say("regions-left-out", thousands(int64(cut)))
 	}
 }
 
@@ -126,7 +126,7 @@ func regionTree(r *analysis.Result) string {
 			elapsed(float64(g.WallNS)), elapsed(float64(g.KernelNS)), thousands(g.Kernels), unit))
 	}
 	if cut > 0 {
-		fmt.Fprintln(&b, message.Phrase("and-more-lines", thousands(int64(cut))))
+		fmt.Fprintln(&b, message.Phrase("regions-tree-more", thousands(int64(cut))))
 	}
 	return b.String()
 }

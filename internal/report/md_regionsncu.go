@@ -18,13 +18,13 @@ func underNcuAlone(r *analysis.Result) bool {
 // ncuRegions writes regions that ncu alone tells of. Wall times, idle times and
 // shares are not known, and have no column.
 func (d *doc) ncuRegions(r *analysis.Result) {
-	d.say("there-is-no-timeline-these")
+	d.say("regions-summary-ncu")
 	writeView(d, NcuRegionView, pointers(regionLines(r)))
 }
 
 // ncuRegionFacts are the counts and times of a region under ncu.
 func (d *doc) ncuRegionFacts(r *analysis.Result, g *analysis.Region) {
-	t := newGrid("under-ncu", ">inclusive", ">exclusive-of-nested-regions")
+	t := newGrid("under-ncu", ">inclusive", ">region-exclusive")
 	if g.Instances > 0 {
 		t.add(message.Phrase("ranges-measured-as-whole"), thousands(g.Instances), "")
 		t.add(message.Phrase("their-time"), elapsed(float64(g.ProjectedNS)), "")

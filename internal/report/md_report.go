@@ -44,7 +44,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	d.whereTimeGoes(r)
 
 	d.heading(2, "use-short")
-	d.say("share-of-gpus-peak-that")
+	d.say("utilization-lead")
 	d.use(r)
 	d.clocks(r)
 	d.modelWork(r)
@@ -52,7 +52,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	d.heading(2, "roofline")
 	d.peaks(r)
 	if len(r.Roofline.Points) > 0 {
-		d.say("roofline-each-counted-kernel-against")
+		d.say("roofline-image")
 		d.line("Points: [roofline.csv](roofline.csv). %s.", upperFirst(roofsLegend))
 	}
 
@@ -67,10 +67,10 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 
 	d.heading(2, "top-kernels")
 	if len(r.Kernels) == 0 {
-		d.say("no-kernels", d.note(missing(r, message.Phrase("nothing-that-was-captured-holds"), withoutKernels...)))
+		d.say("no-kernels", d.note(missing(r, message.Phrase("no-kernels-captured"), withoutKernels...)))
 	} else {
 		d.kernelTable(r, n, topKernels)
-		d.say("all-with-counters-behind-each")
+		d.say("link-kernels")
 	}
 
 	d.heading(2, "regions")
@@ -80,7 +80,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 		d.ncuRegions(r)
 	} else {
 		d.regionTable(r, topRegions, together)
-		d.say("all-with-their-nesting-regions")
+		d.say("link-regions")
 	}
 
 	d.heading(2, "opportunities")
@@ -119,7 +119,7 @@ func (d *doc) warned(r *analysis.Result) {
 	for i, n := range list {
 		refs[i] = d.remark(n)
 	}
-	d.say("to-know-before-trusting-numbers", plural(len(list), "warning"), strings.Join(refs, " "))
+	d.say("warnings-count", plural(len(list), "warning"), strings.Join(refs, " "))
 }
 
 // workloadName names what ran: the model, the command, or the file that holds
@@ -190,7 +190,7 @@ func plural(n int, what string) string {
 // findings writes what matters most, as a numbered list.
 func (d *doc) findings(r *analysis.Result, text func(*analysis.Finding) string, most int) {
 	if len(r.Findings) == 0 {
-		d.say("analysis-makes-no-finding", d.note(missing(r, message.Phrase("what-was-captured-supports-no"), slices.Concat(withoutTimeline, []fact.Code{analysis.NoKernels}, withoutCounters)...)))
+		d.say("findings-absent", d.note(missing(r, message.Phrase("findings-absent-why"), slices.Concat(withoutTimeline, []fact.Code{analysis.NoKernels}, withoutCounters)...)))
 		return
 	}
 	var items []string
@@ -211,10 +211,10 @@ func (d *doc) modelWork(r *analysis.Result) {
 			parts = append(parts, rate(*s.FLOPs, "flop"))
 		}
 		if s.Bytes != nil {
-			parts = append(parts, rate(*s.Bytes, "byte")+message.Phrase("of-memory-traffic"))
+			parts = append(parts, rate(*s.Bytes, "byte")+message.Phrase("model-memory-traffic"))
 		}
 		if len(parts) > 0 {
-			items = append(items, message.Phrase("one-pass-of-takes-by", code(s.Name), strings.Join(parts, " and ")))
+			items = append(items, message.Phrase("model-work-per-pass", code(s.Name), strings.Join(parts, " and ")))
 		}
 	}
 	d.list(items)
@@ -223,11 +223,11 @@ func (d *doc) modelWork(r *analysis.Result) {
 // opportunities writes changes with the most that each can save.
 func (d *doc) opportunities(r *analysis.Result, n *names) {
 	if len(r.Opportunities) == 0 {
-		d.say("none-found", d.note(missing(r, message.Phrase("nothing-that-was-captured-points"), withoutCounters...)))
+		d.say("none-found", d.note(missing(r, message.Phrase("opportunities-absent"), withoutCounters...)))
 		return
 	}
 	whole := partOf(r).name
-	d.say("ranked-by-seconds-of-each", prose(whole), heldAgainst(r))
+	d.say("opportunities-note", prose(whole), heldAgainst(r))
 	writeView(d, OpportunityView, opportunityLines(r))
 	for i := range r.Opportunities {
 		d.opportunity(r, n, i)
@@ -279,14 +279,14 @@ func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
 	}
 	bound += elapsed(o.Seconds*1e9) + savedOf(o)
 	if o.Speedup >= 1 {
-		bound += message.Phrase("would-be-x-as-fast", prose(partOf(r).name), speedup(o.Speedup))
+		bound += message.Phrase("opportunity-speedup", prose(partOf(r).name), speedup(o.Speedup))
 	}
 	items := []string{bound}
 	if o.Estimate != nil {
 		items = append(items, message.Phrase("likely-about")+elapsed(*o.Estimate*1e9))
 	}
 	if len(o.How) > 0 {
-		items = append(items, message.Phrase("what-to-do")+prose(message.Sentences(o.How)))
+		items = append(items, message.Phrase("opportunity-action")+prose(message.Sentences(o.How)))
 	}
 	if len(o.Evidence) > 0 {
 		items = append(items, "Evidence: "+evidence(o.Evidence))

@@ -18,7 +18,7 @@ func (d *doc) environment(r *analysis.Result) {
 	g := newGrid("row-what", "value")
 	row := func(name, value string, id string) {
 		if value == "" {
-			g.add(name, absent+d.note(missing(r, message.Phrase("captures-do-not-hold-it"))))
+			g.add(name, absent+d.note(missing(r, message.Phrase("captures-lack-it"))))
 			return
 		}
 		g.add(name, prose(value))
@@ -110,7 +110,7 @@ func Parameters(n int64) string {
 // they differ.
 func (d *doc) clocks(r *analysis.Result) {
 	if c := r.Roofline.Clocks; c != nil {
-		d.say("peak-of-mfu-is-at",
+		d.say("mfu-peak-note",
 			prose(whichClock(&c.Peak, message.Phrase("highest-clock"))), prose(whichClock(&c.Roof, message.Phrase("counted-clock"))))
 	}
 }
@@ -124,7 +124,7 @@ func whichClock(p *analysis.Peak, otherwise string) string {
 
 // whyUnused is why nothing is known of how much of the GPU a stage uses.
 func whyUnused(r *analysis.Result) string {
-	return whyMissing(r, message.Phrase("it-needs-work-of-model"), slices.Concat(withoutCounters, withoutTimeline)...)
+	return whyMissing(r, message.Phrase("utilization-absent"), slices.Concat(withoutCounters, withoutTimeline)...)
 }
 
 // use writes MFU, HFU and MBU of the stages.
@@ -164,7 +164,7 @@ func (d *doc) peaks(r *analysis.Result) {
 	if len(r.Roofline.Roofs) == 0 {
 		why := prose(sentence(message.Text(r.Roofline.Why)))
 		if why == "" {
-			why = missing(r, message.Phrase("it-needs-counters-that-hold"), withoutCounters...)
+			why = missing(r, message.Phrase("peaks-absent"), withoutCounters...)
 		}
 		d.say("roofline-absent", absent, d.note(why))
 		return

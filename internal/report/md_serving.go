@@ -15,7 +15,7 @@ func (d *doc) serving(r *analysis.Result) {
 		return
 	}
 	d.heading(2, "requests")
-	d.say("what-clients-saw-in-each")
+	d.say("windows-lead")
 	writeView(d, RequestView.without("seconds"), pointers(clientWindows(s.Windows)))
 	d.servingCost(message.Phrase("collecting-costs"), s.Collecting, message.Phrase("against-idle-windows"))
 	d.servingCost(message.Phrase("session-itself-costs"), s.Session, message.Phrase("against-start-without-nsys"))
@@ -27,12 +27,12 @@ func (d *doc) servingCost(what string, c *analysis.ServingCost, against string) 
 		return
 	}
 	if c.Throughput != nil {
-		d.say("percent-of-throughput", what, 100**c.Throughput, against)
+		d.say("session-cost-throughput", what, 100**c.Throughput, against)
 	} else {
-		d.say("throughput-is-not-compared-windows", against)
+		d.say("session-cost-unknown", against)
 	}
 	if c.PerToken != nil {
-		d.say("percent-of-median-time-between", what, 100**c.PerToken, against)
+		d.say("session-cost-latency", what, 100**c.PerToken, against)
 	}
 }
 

@@ -37,13 +37,13 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 		known = append(known, namedSplit{message.Phrase("row-whole-timeline"), r.Totals.Split})
 	}
 	if len(known) == 0 {
-		d.say("busy-and-idle-absent", absent, d.note(missing(r, message.Phrase("there-is-no-timeline-so-it"), withoutTimeline...)))
+		d.say("busy-and-idle-absent", absent, d.note(missing(r, message.Phrase("no-timeline-for-busy"), withoutTimeline...)))
 		return
 	}
 	d.list(bound)
-	d.say("wall-time-of-all-passes")
+	d.say("time-split-lead")
 	if slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return s.RangeMS != nil }) {
-		d.say("these-are-times-of-nvtx")
+		d.say("time-split-ranges")
 	}
 	for ; len(known) > 0; known = known[min(len(known), widestSplit):] {
 		d.splitTable(known[:min(len(known), widestSplit)], r.Python())
@@ -53,14 +53,14 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 // launchBound says that a stage or region waits for the CPU, and what that costs
 // at most.
 func launchBound(name string, s *analysis.Split, gain string) string {
-	text := message.Phrase("is-launch-bound-under-nsys",
+	text := message.Phrase("stage-is-launch-bound",
 		code(name), orAbsent(s.HostShare), orAbsent(s.BusyShare))
 	if s.LaunchNS > 0 {
 		if host := idlePart(s, "host"); host > 0 {
-			text += message.Phrase("of-that-are-long-stretches", elapsed(float64(host)))
+			text += message.Phrase("stage-host-code-gaps", elapsed(float64(host)))
 		}
 		if gain != "" {
-			text += message.Phrase("closing-launch-gaps-could-save") + gain + "."
+			text += message.Phrase("stage-launch-gaps-gain") + gain + "."
 		}
 	}
 	return text
@@ -167,7 +167,7 @@ func splitRows(splits []*analysis.Split, python bool) []splitRow {
 	}
 	none := message.Phrase("no-kernel-runs")
 	if slices.ContainsFunc(splits, func(s *analysis.Split) bool { return idlePart(s, "others") > 0 }) {
-		none = message.Phrase("no-kernel-of-its-own")
+		none = message.Phrase("no-kernel-runs-own")
 	}
 	rows = append(rows, sum(none, func(s *analysis.Split) splitPart { return splitPart{s.IdleNS, s.IdleShare} }))
 	return append(rows, sum(message.Phrase("wall-time-row"), func(s *analysis.Split) splitPart { return splitPart{s.WallNS, new(1.0)} }))

@@ -33,7 +33,7 @@ func lighter(r *analysis.Result, s *analysis.Stage) string {
 	if n := overheadWarning(r, s); n != nil {
 		return message.Next(n.Fact)
 	}
-	return message.Phrase("go-by-times-of-unprofiled")
+	return message.Phrase("overhead-advice")
 }
 
 // slowed says that the timeline slowed a stage too much, and what to do.
@@ -41,13 +41,13 @@ func slowed(r *analysis.Result, s *analysis.Stage) string {
 	if n := overheadWarning(r, s); n != nil {
 		return withNext(n.Fact)
 	}
-	return "over " + percent(r.Method.OverheadLimit) + message.Phrase("timeline-of") + s.Name + message.Phrase("is-much-slower-than-program") + upperFirst(sentence(lighter(r, s)))
+	return "over " + percent(r.Method.OverheadLimit) + message.Phrase("timeline-of") + s.Name + message.Phrase("overhead-large") + upperFirst(sentence(lighter(r, s)))
 }
 
 // stages writes the time of each stage, clean and under nsys.
 func (d *doc) stages(r *analysis.Result) {
 	if len(r.Stages) == 0 {
-		d.say("stages-absent", absent, d.note(missing(r, message.Phrase("neither-timeline-nor-times-of"), append(withoutTimeline[:3:3], analysis.NoKernels)...)))
+		d.say("stages-absent", absent, d.note(missing(r, message.Phrase("stages-unknown"), append(withoutTimeline[:3:3], analysis.NoKernels)...)))
 		return
 	}
 	rows := make([]*StageRow, len(r.Stages))
@@ -92,7 +92,7 @@ func (d *doc) subStages(r *analysis.Result) {
 		if s.CleanMS == nil {
 			when = message.Phrase("under-nsys-end")
 		}
-		items = append(items, message.Phrase("includes-they-are-parts-of", code(s.Name), strings.Join(parts, ", "), when))
+		items = append(items, message.Phrase("stage-includes", code(s.Name), strings.Join(parts, ", "), when))
 	}
 	d.list(items)
 }

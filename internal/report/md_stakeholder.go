@@ -52,9 +52,9 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 	told := slices.ContainsFunc(r.Findings[:min(len(r.Findings), pageFindings)], func(f analysis.Finding) bool { return f.Code == "first-saving" })
 	if len(r.Opportunities) > 0 && !told {
 		o := &r.Opportunities[0]
-		d.say("largest-possible-saving-at-most", prose(message.Short(o.Title)), elapsed(o.Seconds*1e9)+savedOf(o), ofRun(r, o.Speedup))
+		d.say("plain-largest-saving", prose(message.Short(o.Title)), elapsed(o.Seconds*1e9)+savedOf(o), ofRun(r, o.Speedup))
 	}
-	d.say("numbers-with-their-evidence-report")
+	d.say("link-report")
 	return d.writeTo(w, r)
 }
 
@@ -87,30 +87,30 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 		if a.N > 1 {
 			value = spread(values[0], values[1], prose(unit))
 		}
-		g.add(prose(aggregateLabel(a)), value, message.Phrase("mean-of-without-profiler", plural(a.N, aggregateOf(a))))
+		g.add(prose(aggregateLabel(a)), value, message.Phrase("plain-unprofiled-mean", plural(a.N, aggregateOf(a))))
 	}
 	if len(r.Totals.Aggregates) == 0 {
-		g.add(message.Phrase("times-without-profiler"), absent+d.note(missing(r, message.Phrase("there-was-no-run-without"), withoutUnprofiled...)), "")
+		g.add(message.Phrase("times-without-profiler"), absent+d.note(missing(r, message.Phrase("no-unprofiled-run"), withoutUnprofiled...)), "")
 	}
 	p := partOf(r)
 	if r.HasTimeline() && p.wall > 0 {
-		what := message.Phrase("under-profiler-from-first-to")
+		what := message.Phrase("plain-profiled-span")
 		if r.Scope != nil {
-			what = message.Phrase("under-profiler-in-whole-recording", prose(p.name), elapsed(float64(r.Totals.WallNS)))
+			what = message.Phrase("plain-profiled-scope", prose(p.name), elapsed(float64(r.Totals.WallNS)))
 		}
 		g.add(message.Phrase("time-observed"), elapsed(float64(p.wall)), what)
-		g.add(message.Phrase("gpu-at-work"), orAbsent(p.busy), message.Phrase("share-of-time-observed-in"))
+		g.add(message.Phrase("gpu-at-work"), orAbsent(p.busy), message.Phrase("plain-gpu-busy-share"))
 	} else {
-		g.add(message.Phrase("gpu-at-work"), absent+d.note(noTimeline(r, message.Phrase("there-is-no-timeline-so-idle"))), "")
+		g.add(message.Phrase("gpu-at-work"), absent+d.note(noTimeline(r, message.Phrase("no-timeline-for-idle"))), "")
 	}
 	if !r.HasTimeline() {
-		g.add(message.Phrase("kernels-launched"), absent+d.note(noTimeline(r, message.Phrase("there-is-no-timeline-so-launches"))), "")
+		g.add(message.Phrase("kernels-launched"), absent+d.note(noTimeline(r, message.Phrase("no-timeline-for-launches"))), "")
 		d.table(g)
 		return
 	}
-	what := message.Phrase("programs-started-on-gpu-different", thousands(p.kernelNames))
+	what := message.Phrase("plain-launches", thousands(p.kernelNames))
 	if p.outsideCalls > 0 {
-		what += message.Phrase("more-outside-such-as-loading", thousands(p.outsideCalls))
+		what += message.Phrase("plain-launches-outside", thousands(p.outsideCalls))
 	}
 	g.add(message.Phrase("kernels-launched"), thousands(p.launches), what)
 	d.table(g)
@@ -121,7 +121,7 @@ func (d *doc) plainStages(r *analysis.Result) {
 		d.stages(r)
 		return
 	}
-	g := newGrid("stage", ">mean-time-per-pass", ">of-which-gpu-computes", ">under-profiler-mean-per-pass", "what-holds-it-up")
+	g := newGrid("stage", ">mean-time-per-pass", ">plain-gpu-computes", ">plain-profiled-mean", "plain-limiter")
 	for i := range r.Stages {
 		s := &r.Stages[i]
 		row := stageRow(r, s)
@@ -137,7 +137,7 @@ func (d *doc) plainStages(r *analysis.Result) {
 		case s.CleanBusy != nil:
 			busy = percent(*s.CleanBusy)
 		case s.Split.BusyShare != nil:
-			busy = percent(*s.Split.BusyShare) + d.note(message.Phrase("of-stage-under-profiler-with"))
+			busy = percent(*s.Split.BusyShare) + d.note(message.Phrase("plain-stage-split-lead"))
 		}
 		g.add(code(s.Name), clean, busy, nsys, d.holdUp(r, s))
 	}
@@ -149,23 +149,23 @@ func (d *doc) plainStages(r *analysis.Result) {
 func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 	switch {
 	case s.Split.WallNS <= 0 && s.NsysMS != nil:
-		return absent + d.note(missing(r, message.Phrase("timeline-of-this-stage-has"), analysis.NoKernels))
+		return absent + d.note(missing(r, message.Phrase("stage-without-gpu-work"), analysis.NoKernels))
 	case s.Split.WallNS <= 0:
-		return absent + d.note(missing(r, message.Phrase("there-is-no-timeline-of"), withoutTimeline...))
+		return absent + d.note(missing(r, message.Phrase("stage-without-timeline"), withoutTimeline...))
 	}
 	switch l := s.Split.Limiter; {
 	case l.Kind == analysis.TimeLaunch:
-		return message.Phrase("cpu-cannot-hand-out-work")
+		return message.Phrase("plain-launch-bound")
 	case l.Kind == analysis.TimeIdle:
-		return message.Phrase("no-kernel-runs-because") + prose(lowerFirst(message.Part(l.Part, "")))
+		return message.Phrase("plain-idle-because") + prose(lowerFirst(message.Part(l.Part, "")))
 	case l.Part != "":
-		return message.Phrase("gpus-work-mostly") + prose(lowerFirst(message.Part(l.Part, l.Label)))
+		return message.Phrase("plain-gpu-work-mostly") + prose(lowerFirst(message.Part(l.Part, l.Label)))
 	}
 	return message.Phrase("gpus-work")
 }
 
 func (d *doc) plainMFU(r *analysis.Result) {
-	d.say("how-much-of-what-gpu")
+	d.say("plain-utilization-lead")
 	d.use(r, "stage", "measure", "from", "value", "peak", "peak_of", "clock")
 }
 
@@ -185,17 +185,17 @@ func (d *doc) plainOperators(r *analysis.Result) {
 		slices.SortStableFunc(rows, func(x, y OperatorRow) int { return cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS) })
 	}
 	if len(rows) == 0 {
-		d.say("no-operator-has-gpu-time")
+		d.say("operators-no-gpu-time")
 		return
 	}
 	writeView(d, v, pointers(rows[:min(len(rows), pageKernels)]))
 	d.profiled(r)
-	d.say("operators-that-only-call-others")
+	d.say("operators-without-own-time")
 }
 
 func (d *doc) plainKernels(r *analysis.Result) {
 	if len(r.Kernels) == 0 {
-		d.say("no-kernels", d.note(missing(r, message.Phrase("nothing-that-was-captured-holds"), withoutKernels...)))
+		d.say("no-kernels", d.note(missing(r, message.Phrase("no-kernels-captured"), withoutKernels...)))
 		return
 	}
 	writeView(d, ResultKernelView.only("short", "category", "calls", "total_ns", "share", "ncu_ns", "limiter").titled("category", "does"), kernelLines(r, newNames(r), pageKernels, false))

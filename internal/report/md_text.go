@@ -114,10 +114,10 @@ func newDoc(title string, r *analysis.Result) *doc {
 	d := &doc{seen: map[string]int{}}
 	d.line("# %s", title)
 	if r.Source.Recorded {
-		d.say("recorded-run-these-numbers-come", recordedOn(r))
+		d.say("banner-recorded", recordedOn(r))
 	}
 	if text := unfinished(r.Source.Status); text != "" {
-		d.say("what-it-had-captured-by", text)
+		d.say("banner-unfinished", text)
 	}
 	for _, n := range r.FirstNotes() {
 		d.line("> **Warning.** %s", prose(message.Text(n.AsFact())))
@@ -150,7 +150,7 @@ func unfinished(status string) string {
 func recordedOn(r *analysis.Result) string {
 	text := ""
 	if len(r.Environment.GPUs) > 0 {
-		text = message.Phrase("of-session-on") + prose(r.Environment.GPUs[0].Name)
+		text = message.Phrase("banner-recorded-session") + prose(r.Environment.GPUs[0].Name)
 	}
 	if r.Source.Created != "" {
 		text += " (" + prose(r.Source.Created) + ")"

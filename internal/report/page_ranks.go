@@ -13,7 +13,7 @@ func addRanks(tables map[string]PageTable, r *analysis.Result) {
 		return
 	}
 	ranks := shownAll(RankView.only("part", "wall_ns", "gpu_busy_ns", "communication_ns", "exposed_ns", "over_median", "wait_ns", "late", "late_ns", "meanwhile", "lost"))
-	ranks.Legend = message.Phrase("times-are-of-each-part")
+	ranks.Legend = message.Phrase("parts-apart")
 	tables["ranks"] = pageTable(ranks, rankRows(r))
 	if r.Across != nil {
 		tables["rank_stages"] = pageTable(stageMatrix(r))

@@ -131,7 +131,7 @@ func WriteRun(w io.Writer, d *RunDetail) error {
 		fmt.Fprintf(&b, "  %s\n", oneLine(message.Text(f)))
 	}
 	if r := d.Resume; r != nil && r.Next != "" {
-		fmt.Fprintln(&b, "\n"+message.Phrase("deepprof-runs-resume-goes-on", d.Summary.ID, r.Next))
+		fmt.Fprintln(&b, "\n"+message.Phrase("run-resume-hint", d.Summary.ID, r.Next))
 	}
 	for _, warning := range d.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", oneLine(warning))
@@ -234,7 +234,7 @@ func WriteCleaned(w io.Writer, r *runs.CleanReport) error {
 // WritePacked says what went into a pack.
 func WritePacked(w io.Writer, r *runs.PackReport) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, message.Phrase("files-mb-of-mb", r.Path, r.Files, float64(r.Bytes)/1e6, float64(r.RunSize)/1e6))
+	fmt.Fprintln(&b, message.Phrase("pack-size", r.Path, r.Files, float64(r.Bytes)/1e6, float64(r.RunSize)/1e6))
 	for _, f := range r.Altered {
 		fmt.Fprintf(&b, "changed %s: %s\n", f.Path, f.Altered)
 	}
@@ -263,7 +263,7 @@ func WritePackedRuns(w io.Writer, r *runs.PackedRuns) error {
 	for _, k := range r.Kept {
 		fmt.Fprintf(&b, "kept %s: %s\n", k.Path, k.Reason)
 	}
-	fmt.Fprintln(&b, message.Phrase("packed-removed-mb-freed-not", many(int64(len(r.Packs)), "run"), many(int64(len(r.Removed)), "folder"), float64(r.Bytes)/1e6, many(int64(r.Others), "run")))
+	fmt.Fprintln(&b, message.Phrase("clean-summary", many(int64(len(r.Packs)), "run"), many(int64(len(r.Removed)), "folder"), float64(r.Bytes)/1e6, many(int64(r.Others), "run")))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

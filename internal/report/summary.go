@@ -96,7 +96,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 		lines = append(lines, wrap(RecordedRun(), o.Width, "  ", sentenceLines)...)
 	}
 	if text := unfinished(r.Source.Status); text != "" {
-		lines = append(lines, wrap(lowerFirst(text)+message.Phrase("what-it-had-captured-by-then"), o.Width, "  ", sentenceLines)...)
+		lines = append(lines, wrap(lowerFirst(text)+message.Phrase("screen-unfinished"), o.Width, "  ", sentenceLines)...)
 	}
 	for _, n := range r.FirstNotes() {
 		lines = append(lines, wrap(message.Text(n.AsFact()), o.Width, "  ", sentenceLines)...)
@@ -142,10 +142,10 @@ func summaryScope(r *analysis.Result, width, most int) []string {
 		return nil
 	}
 	parts := []string{
-		message.Phrase("under-nsys-of-timeline-of", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS))),
+		message.Phrase("screen-scope-time", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS))),
 		message.Phrase("gpu-busy") + orAbsent(p.busy),
 		thousands(p.launches) + " launches",
-		message.Phrase("launches-outside-are-not-counted", thousands(p.outsideCalls), elapsed(float64(p.outsideNS))),
+		message.Phrase("screen-launches-outside", thousands(p.outsideCalls), elapsed(float64(p.outsideNS))),
 	}
 	if beside := r.Scope.Text.Params["parts"].Facts; len(beside) > 0 {
 		parts = append(parts, "outside: "+strings.Join(message.Texts(beside), ", "))
@@ -169,7 +169,7 @@ func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
 	if r.Scope != nil || !r.HasTimeline() || p.wall <= 0 {
 		return []string{bold(shorten(title, o.Width), o.Bold)}
 	}
-	numbers := message.Phrase("under-nsys-gpu-busy-launches", elapsed(float64(p.wall)), orAbsent(p.busy), busySpread(r), thousands(p.launches))
+	numbers := message.Phrase("screen-timeline-summary", elapsed(float64(p.wall)), orAbsent(p.busy), busySpread(r), thousands(p.launches))
 	if both := title + ": " + numbers; utf8.RuneCountInString(both) <= o.Width {
 		return []string{bold(both, o.Bold)}
 	}

@@ -90,7 +90,7 @@ func tableLines[T any](t *Table[T], width int, said string) (lines, below []stri
 		notes = append(notes, said)
 	}
 	if len(t.dropped) > 0 {
-		notes = append(notes, message.Phrase("too-narrow-for-see-report", strings.Join(t.dropped, ", ")))
+		notes = append(notes, message.Phrase("screen-too-narrow", strings.Join(t.dropped, ", ")))
 	}
 	if len(notes) > 0 {
 		below = wrap("("+strings.Join(notes, "; ")+")", width, "  ", sentenceLines)

@@ -70,10 +70,10 @@ func Messages(r *analysis.Result) Printable {
 	return MessageView.table(Slice(rows), func() []string {
 		notes := rankNotes(r)
 		if cut > 0 {
-			notes = append(notes, message.Phrase("sizes-with-less-transfer-are", cut))
+			notes = append(notes, message.Phrase("collective-sizes-left-out", cut))
 		}
 		if len(rows) == 0 && r.Job != nil && r.Job.Matched > 0 {
-			notes = append(notes, message.Phrase("no-sizes-were-recorded-nsys"))
+			notes = append(notes, message.Phrase("collective-sizes-absent"))
 		}
 		return notes
 	})

@@ -211,9 +211,9 @@ var NoiseView = View[compare.Noise]{
 // CompareNoise shows the noise of runs of one program.
 func CompareNoise(n *compare.SelfNoise) Printable {
 	return NoiseView.table(Slice(n.Rows), func() []string {
-		notes := []string{message.Phrase("measured-over-runs-spread-is", len(n.Runs.Runs))}
+		notes := []string{message.Phrase("noise-lead", len(n.Runs.Runs))}
 		if slices.ContainsFunc(n.Rows, func(r compare.Noise) bool { return r.Rule == "" }) {
-			notes = append(notes, message.Phrase("row-without-rule-differs-so"))
+			notes = append(notes, message.Phrase("noise-without-rule"))
 		}
 		return notes
 	})

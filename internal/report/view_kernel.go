@@ -79,7 +79,7 @@ func kernelLines(r *analysis.Result, n *names, most int, withRest bool) []*kerne
 			line.why = noVerdict(k)
 			if reasons[line.why] = true; len(reasons) > manyReasons {
 				delete(reasons, line.why)
-				line.why = message.Phrase("reason-stands-at-kernels-entry")
+				line.why = message.Phrase("reason-in-kernels-md")
 			}
 		}
 		if timed && untimed(k) {
@@ -104,9 +104,9 @@ func noVerdict(k *analysis.Kernel) string {
 	switch {
 	case why != "":
 	case k.Counted == nil:
-		why = message.Phrase("no-launch-of-this-kernel-was")
+		why = message.Phrase("kernel-has-no-counted-launch")
 	default:
-		why = message.Phrase("result-gives-no-reason")
+		why = message.Phrase("no-reason-given")
 	}
 	return message.Phrase("no-verdict-on-limiter") + why
 }
@@ -164,7 +164,7 @@ func regionKernels(r *analysis.Result, n *names, g *analysis.Region) []*regionKe
 		case row.limiter == "":
 			row.why = noVerdict(of)
 		case k.BasisNS > 0:
-			row.why = message.Phrase("verdict-is-about-launches-of", elapsed(k.BasisNS), elapsed(k.MeanNS))
+			row.why = message.Phrase("verdict-of-other-launches", elapsed(k.BasisNS), elapsed(k.MeanNS))
 		}
 		rows = append(rows, row)
 	}
@@ -178,7 +178,7 @@ func regionLimiter(g *analysis.Region) string {
 	case l == nil || l.Kind == "":
 		return ""
 	case l.Share > 0:
-		return message.Phrase("percent-of-its-gpu-time", message.Limiter(l.Kind, l.Units), l.Share*100)
+		return message.Phrase("category-share-of-gpu-time", message.Limiter(l.Kind, l.Units), l.Share*100)
 	}
 	return message.Limiter(l.Kind, l.Units)
 }

@@ -119,7 +119,7 @@ func rankNotes(r *analysis.Result) []string {
 		notes = append(clockNotes(r), notes...)
 	}
 	if len(r.Parts) == 0 {
-		notes = append([]string{message.Phrase("there-is-one-timeline-and")}, notes...)
+		notes = append([]string{message.Phrase("ranks-single-timeline")}, notes...)
 	}
 	return notes
 }
@@ -258,7 +258,7 @@ func RankKernels(r *analysis.Result) Printable {
 	return RankKernelView.table(Slice(rows), func() []string {
 		notes := rankNotes(r)
 		if r.Across != nil && r.Across.KernelsCut > 0 {
-			notes = append(notes, message.Phrase("kernels-with-less-time-are", r.Across.KernelsCut))
+			notes = append(notes, message.Phrase("rank-kernels-left-out", r.Across.KernelsCut))
 		}
 		return notes
 	})

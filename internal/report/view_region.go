@@ -90,9 +90,9 @@ func asyncNote(g *regionLine) string {
 	if g.Synchronous == nil || *g.Synchronous {
 		return ""
 	}
-	note := message.Phrase("not-synchronous-before-work-that", many(g.AsyncInstances, "range")+" closed", elapsed(float64(g.ProjectedNS)))
+	note := message.Phrase("region-not-synchronous", many(g.AsyncInstances, "range")+" closed", elapsed(float64(g.ProjectedNS)))
 	if g.Lead != nil {
-		note += message.Phrase("before-it-no-kernel-ran", elapsed(float64(g.Lead.NS)), message.Label("idle", g.Lead.Idle[0].ID))
+		note += message.Phrase("outlier-idle-before", elapsed(float64(g.Lead.NS)), message.Label("idle", g.Lead.Idle[0].ID))
 	}
 	return note
 }
@@ -101,7 +101,7 @@ func slowestNote(g *regionLine) string {
 	if g.Slowest == "" || g.Outliers == 0 {
 		return ""
 	}
-	return message.Phrase("took-more-than-twice-median", many(g.Outliers, "instance"), g.Slowest)
+	return message.Phrase("outliers-count", many(g.Outliers, "instance"), g.Slowest)
 }
 
 // regionLines are the regions of a result as tables show them.
@@ -163,7 +163,7 @@ var RegionCounterView = View[regionCounter]{
 			return measured(m.own.Value, m.own.Unit)
 		}, Note: func(m *regionCounter) string {
 			if m.nested && m.own == nil {
-				return message.Phrase("no-launch-outside-nested-regions")
+				return message.Phrase("region-exclusive-not-counted")
 			}
 			return ""
 		}},

@@ -144,13 +144,13 @@ func (row *StageRow) explain(r *analysis.Result, s *analysis.Stage) {
 		row.regions = s.Region
 	}
 	if s.CleanMS == nil {
-		row.cleanWhy = whyMissing(r, message.Phrase("this-stage-has-no-time"), withoutUnprofiled...)
+		row.cleanWhy = whyMissing(r, message.Phrase("stage-without-unprofiled-time"), withoutUnprofiled...)
 	}
 	switch {
 	case s.NsysMS == nil:
-		row.nsysWhy = whyMissing(r, message.Phrase("this-stage-is-not-in"), withoutTimeline...)
+		row.nsysWhy = whyMissing(r, message.Phrase("stage-not-in-timeline"), withoutTimeline...)
 	case s.RangeMS != nil:
-		row.nsysWhy = message.Phrase("by-sessions-own-clock-from") + elapsed(*s.RangeMS*1e6)
+		row.nsysWhy = message.Phrase("stage-session-clock") + elapsed(*s.RangeMS*1e6)
 	}
 	switch {
 	case s.Overhead == nil && s.OverheadWhy != nil:
@@ -204,7 +204,7 @@ func missingNotes(r *analysis.Result) []string {
 		notes = append(notes, RecordedRun())
 	}
 	if text := unfinished(r.Source.Status); text != "" {
-		notes = append(notes, lowerFirst(text)+message.Phrase("what-it-had-captured-by-then"))
+		notes = append(notes, lowerFirst(text)+message.Phrase("screen-unfinished"))
 	}
 	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], r.Warnings...) {
 		text := message.Text(n.AsFact())
@@ -314,7 +314,7 @@ func operatorRows(r *analysis.Result, n *names) []OperatorRow {
 		}
 		x.Limiter = operatorLimiter(r, n, o)
 		if x.limiter = x.Limiter; x.Limiter == "" && o.Limiter == nil && len(o.Kernels) == 0 && o.TotalDeviceUS > 0 {
-			x.limiterWhy = message.Phrase("torch-profiler-linked-no-kernel")
+			x.limiterWhy = message.Phrase("operator-without-kernels")
 		}
 		if l := o.Limiter; l != nil {
 			x.Limiter = message.Limiter(l.Kind, l.Units)
@@ -344,7 +344,7 @@ func operatorNotes(r *analysis.Result) []string {
 	notes := missingNotes(r)
 	told := r.Lacks(analysis.NoOperators, analysis.OperatorKernels)
 	if len(r.Operators) == 0 && !told {
-		notes = append([]string{message.Phrase("there-are-no-operators-torch")}, notes...)
+		notes = append([]string{message.Phrase("operators-none")}, notes...)
 	}
 	return notes
 }
@@ -422,7 +422,7 @@ func RooflinePoints(r *analysis.Result) Printable {
 	t := RooflineView.table(Slice(rows), func() []string {
 		var notes []string
 		if r.Scope != nil {
-			notes = append(notes, message.Phrase("total-times-are-of")+message.Text(r.Scope.Name))
+			notes = append(notes, message.Phrase("operators-total-of")+message.Text(r.Scope.Name))
 		}
 		if why := message.Text(r.Roofline.Why); why != "" {
 			notes = append(notes, why)

@@ -95,9 +95,9 @@ func Samples(r *analysis.Result) Printable {
 	var notes []string
 	switch s := r.Sampling; {
 	case s == nil:
-		notes = append(notes, message.Phrase("no-counters-were-sampled-see"))
+		notes = append(notes, message.Phrase("samples-absent"))
 	default:
-		notes = append(notes, message.Phrase("readings-of-gpu-s-at", s.Readings, s.GPUs, s.RateHz))
+		notes = append(notes, message.Phrase("samples-count", s.Readings, s.GPUs, s.RateHz))
 	}
 	return SampleView.table(Slice(sampleRows(r)), func() []string { return notes })
 }

@@ -67,9 +67,9 @@ func Requests(r *analysis.Result) Printable {
 	var notes []string
 	switch {
 	case r.Serving == nil:
-		notes = append(notes, message.Phrase("this-is-no-run-of"))
+		notes = append(notes, message.Phrase("not-a-server-run"))
 	case r.Serving.Load != "client":
-		notes = append(notes, message.Phrase("no-client-of-deepprofs-own"))
+		notes = append(notes, message.Phrase("no-load-client"))
 		fallthrough
 	default:
 		rows = r.Serving.Windows

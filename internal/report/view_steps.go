@@ -98,7 +98,7 @@ func notServed(r *analysis.Result) []string {
 	if r.Serving != nil && len(r.Serving.Steps) > 0 {
 		return nil
 	}
-	return []string{message.Phrase("no-step-of-serving-engine")}
+	return []string{message.Phrase("engine-steps-absent")}
 }
 
 // partsOfStep is how many kernels and layers of a kind of step the Markdown report
@@ -114,11 +114,11 @@ func (d *doc) servingSteps(s *analysis.Serving) {
 	d.heading(2, "steps-of-engine")
 	writeView(d, ServingStepView, pointers(s.Steps))
 	if rows := stepPartRows(s, kernelsOfSteps, partsOfStep); len(rows) > 0 {
-		d.heading(3, "kernels-of-each-kind-of")
+		d.heading(3, "step-kernels-title")
 		writeView(d, StepKernelView, pointers(rows))
 	}
 	if rows := stepPartRows(s, layersOfSteps, partsOfStep); len(rows) > 0 {
-		d.heading(3, "layers-of-each-kind-of")
+		d.heading(3, "step-layers-title")
 		writeView(d, StepLayerView, pointers(rows))
 	}
 	if len(s.OverTime) > 1 {

@@ -40,7 +40,7 @@ var UseView = View[useLine]{
 			if u.OfRoof == nil {
 				return ""
 			}
-			return message.Phrase("of-same-limit-at") + clock(u.Roof.ClockHz) + message.Phrase("clock-that-counted-kernels-ran")
+			return message.Phrase("peak-at-clock") + clock(u.Roof.ClockHz) + message.Phrase("peak-clock-counted")
 		}},
 		{Key: "seconds", Title: "over", Help: "The time that the work is divided by", Unit: Seconds, Value: func(u *useLine) any { return orNil(u.Seconds) }},
 		{Key: "coverage", Title: "counted, of GPU time", Unit: Share, Value: func(u *useLine) any { return u.Coverage }},
@@ -61,7 +61,7 @@ func useLines(r *analysis.Result) []*useLine {
 				u := &of.list[j]
 				why := message.Join(u.Why)
 				if u.Value == nil && why == "" {
-					why = message.Phrase("result-gives-no-reason")
+					why = message.Phrase("no-reason-given")
 				}
 				rows = append(rows, &useLine{s.Name, of.measure, u, why})
 			}
@@ -80,11 +80,11 @@ func peakNote(p *analysis.Peak) string {
 	case p.ID == "" || p.Measured && !p.Published:
 		return ""
 	case p.Published:
-		return message.Phrase("published-mfu-is-of-dense") + basis
+		return message.Phrase("mfu-dense-peak") + basis
 	case basis == "":
 		basis = message.Phrase("table-of-published-values")
 	}
-	return message.Phrase("this-peak-was-not-measured") + basis
+	return message.Phrase("peak-published") + basis
 }
 
 // RoofView is the limits that kernels and stages are held against.

@@ -45,7 +45,7 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 	columns, headers, cells, widths = elementsAt(columns, keep), elementsAt(headers, keep), elementsAt(cells, keep), elementsAt(widths, keep)
 	t.aside, t.dropped = nil, dropped
 	if len(dropped) > 0 {
-		t.aside = append(t.aside, message.Phrase("terminal-is-too-narrow-for", strings.Join(dropped, ", "), cmp.Or(t.Everything, "--csv")))
+		t.aside = append(t.aside, message.Phrase("table-too-narrow", strings.Join(dropped, ", "), cmp.Or(t.Everything, "--csv")))
 	}
 	if order := t.orderWords(); order != "" {
 		t.aside = append(t.aside, order)

@@ -39,7 +39,7 @@ func kernelsOfAnalysis(path string, q timeline.Query, more *Request) (report.Pri
 	slices.SortStableFunc(rows.Rows, func(x, y timeline.KernelRow) int { return int(y.TotalNS - x.TotalNS) })
 	t := report.Kernels(rows, r, q.Top)
 	if untimed {
-		t.Note(message.Phrase("times-are-those-of-one"))
+		t.Note(message.Phrase("ncu-times-note"))
 	}
 	return t, true
 }

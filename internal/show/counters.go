@@ -288,9 +288,9 @@ func kernelsOfCounters(ctx context.Context, path string, q timeline.Query, more 
 	all := q
 	all.Top = 0 // names are told apart before rows are cut
 	rows := timeline.SumKernels(order, &all)
-	notes := []string{message.Phrase("durations-were-measured-by-nsight")}
+	notes := []string{message.Phrase("ncu-durations-note")}
 	if without > 0 {
-		notes = append(notes, message.Phrase("launches-have-no-and-are", without, duration))
+		notes = append(notes, message.Phrase("ncu-launches-without-metric", without, duration))
 	}
 	t := report.Kernels(rows, nil, q.Top)
 	t.Note(append(notes, c.warnings()...)...)

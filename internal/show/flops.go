@@ -114,7 +114,7 @@ func flopsOfRun(ctx context.Context, path string) (*flops.Report, []string, erro
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", in.Flops, err)
 	}
-	return r, []string{message.Phrase("counted-for-what-run-had", r.Shape.Batch, r.Shape.Tokens, r.Shape.New, r.Shape.DType)}, nil
+	return r, []string{message.Phrase("flops-of-run", r.Shape.Batch, r.Shape.Tokens, r.Shape.New, r.Shape.DType)}, nil
 }
 
 // countFLOPs takes a config.json or the folder that holds one.

@@ -135,7 +135,7 @@ func (s *source) choose(part string) error {
 		if part == "" || part == names[i] || part == filepath.Base(file) || id.Rank != nil && part == strconv.Itoa(*id.Rank) {
 			s.files = all[i : i+1]
 			if len(all) > 1 {
-				s.which = []string{message.Phrase("of-timelines-this-shows-part", len(all), cmp.Or(message.Identity(id), within(s.dir, file)))}
+				s.which = []string{message.Phrase("timeline-part-shown", len(all), cmp.Or(message.Identity(id), within(s.dir, file)))}
 			}
 			return nil
 		}

@@ -40,7 +40,7 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	notes := src.notes()
 	res, err := analyzed(src)
 	if err != nil {
-		notes = append(notes, message.Phrase("without-limiters-bytes-mfu-hfu", err))
+		notes = append(notes, message.Phrase("layers-without-counters", err))
 	}
 	uses, err := usesOf(ctx, f, res, q)
 	if err != nil {
@@ -155,10 +155,10 @@ func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (
 	steps := timeline.Steps(rows.Rows)
 	notes := src.notes()
 	if len(steps) == 0 {
-		notes = append(notes, message.Phrase("no-range-is-called-step"))
+		notes = append(notes, message.Phrase("steps-absent"))
 	}
 	if err := addSizes(steps, src); err != nil {
-		notes = append(notes, message.Phrase("without-batch-tokens-and-cache", err))
+		notes = append(notes, message.Phrase("steps-without-shapes", err))
 	}
 	notes = withWarnings(notes, rows.Warnings)
 	if summed {

@@ -168,7 +168,7 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 	}
 	result, err = folder.Read(filepath.Join(s.dir, folder.ResultFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && more.Analyze != nil { // damaged, or of an older deepprof
-		about = append(about, message.Phrase("its-captures-were-analyzed-again", err))
+		about = append(about, message.Phrase("analyzed-again", err))
 		result, err = more.Analyze(ctx, "show", []string{s.dir})
 	}
 	if err != nil {
@@ -181,10 +181,10 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 	case result.Scope == nil || more.Region != "":
 		return result, about, nil
 	case more.Whole:
-		return result, append(about, message.Phrase("whole-timeline-with-loading-and", message.Text(result.Scope.Name))), nil
+		return result, append(about, message.Phrase("scope-whole-timeline", message.Text(result.Scope.Name))), nil
 	}
 	q.Region, err = scopeMatch(ctx, f, result.Scope)
-	return result, append(about, message.Phrase("of-alone-which-reports-are", shown, message.Text(result.Scope.Name))), err
+	return result, append(about, message.Phrase("scope-of-reports", shown, message.Text(result.Scope.Name))), err
 }
 
 // scopeMatch tells launches of the scope of an analysis, by the filters that it
