@@ -16,11 +16,11 @@ import (
 // With a region it reads the ranges of the file once to refuse an expression that
 // matches nothing.
 func (s *Source) query(ctx context.Context, f *nsys.File) (timeline.Query, error) {
-	q := timeline.Query{Shorten: cxx.Short}
+	q := timeline.Query{Shorten: cxx.Short, Detect: true}
 	if s.Region == "" {
 		return q, nil
 	}
-	t, err := f.Timeline(ctx, nsys.Regions)
+	t, err := f.TimelineFor(ctx, nsys.Regions, q)
 	if err != nil {
 		return q, err
 	}
@@ -126,7 +126,7 @@ func regionTable() table {
 func layerTable() table {
 	view := report.LayerView.Renamed(map[string]string{"limiter": ""})
 	return timelineTable("layers", nil, view, func(ctx context.Context, _ *Source, f *nsys.File, q timeline.Query) (iter.Seq[*report.LayerLine], error) {
-		q.Captured = f.HasGraphNodes()
+		q.Captured, q.OrLaunched = f.HasGraphNodes(), true
 		rows, err := f.RegionRows(ctx, q)
 		if err != nil {
 			return nil, err

@@ -35,6 +35,7 @@ var tablePhrases = map[string]string{
 
 	// view_layers.go
 	"in-no-module": "(in no module)",
+	"in-no-stage":  "(in no stage)",
 
 	// view_ranks.go
 	"ranks-single-timeline": "there is one timeline, and its processes exchange no data between GPUs: ranks, windows and repeats need several; name several files, or a folder of them",

@@ -44,13 +44,23 @@ func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (
 	if err != nil {
 		return nil, err
 	}
+	if len(t.Ranges) == 0 && f.Earlier == "" { // nothing was open during any capture
+		return f.TimelineFor(ctx, parts, q)
+	}
 	recalled, err := f.withEarlier(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	c := recalled.Captured()
+	if q.OrLaunched {
+		c = recalled.CapturedOrLaunched()
+	}
 	made := *c.Timeline
-	made.Warnings = append(slices.Clone(t.Warnings), capturedWarnings(c)...)
+	told := capturedWarnings(c.CaptureCoverage)
+	if c.Replayed.Count == 0 && c.Whole.Count == 0 {
+		told = []fact.Fact{fact.New(timeline.CodeCaptureNone)}
+	}
+	made.Warnings = append(slices.Clone(t.Warnings), told...)
 	return &made, nil
 }
 
@@ -100,25 +110,39 @@ func (f *File) detected(t *timeline.Timeline, q timeline.Query) *timeline.Timeli
 }
 
 // capturedWarnings say how much GPU time of CUDA graphs has no range of capture,
-// and what to change.
-func capturedWarnings(c *timeline.Captured) []fact.Fact {
+// and what to change; none where there is nothing to change.
+func capturedWarnings(c timeline.CaptureCoverage) []fact.Fact {
 	of := []fact.Param{fact.Count("of", c.Replayed.Count), fact.NS("of_time", c.Replayed.NS)}
-	one := func(code fact.Code, params ...fact.Param) []fact.Fact {
-		return []fact.Fact{fact.New(code, append(params, of...)...)}
+	var told []fact.Fact
+	tell := func(code fact.Code, params ...fact.Param) {
+		told = append(told, fact.New(code, append(params, of...)...))
 	}
-	switch lost := c.Replayed.Count - c.Found.Count; {
-	case len(c.Graphs) > 0 && c.Replayed.Count == 0:
-		return []fact.Fact{fact.New(timeline.CodeCaptureWhole, fact.Count("n", len(c.Graphs)))}
-	case c.Replayed.Count == 0:
-		return []fact.Fact{fact.New(timeline.CodeCaptureNone)}
-	case lost > 0 && c.NodeRows == 0:
-		return one(timeline.CodeCaptureNoNodes, fact.Count("n", lost))
-	case lost > 0:
-		return one(timeline.CodeCaptureLost, fact.Count("n", lost), fact.NS("time", c.Replayed.NS-c.Found.NS))
-	case c.Early.Count > 0:
-		return one(timeline.CodeCaptureEarly, fact.Count("n", c.Early.Count), fact.NS("time", c.Early.NS))
+	if c.Whole.Count > 0 {
+		told = append(told, fact.New(timeline.CodeCaptureWhole, fact.Count("n", c.Whole.Count), fact.NS("time", c.Whole.NS)))
 	}
-	return nil
+	lost := fact.Count("n", c.Replayed.Count-c.Found.Count)
+	switch {
+	case c.Replayed.Count == c.Found.Count:
+	case c.NodeRows == 0:
+		tell(timeline.CodeCaptureNoNodes, lost)
+	default:
+		tell(timeline.CodeCaptureLost, lost, fact.NS("time", c.Replayed.NS-c.Found.NS))
+	}
+	if c.Early.Count > 0 {
+		tell(timeline.CodeCaptureEarly, fact.Count("n", c.Early.Count), fact.NS("time", c.Early.NS))
+	}
+	return told
+}
+
+// CaptureCoverage tells how much work of CUDA graphs has a place of capture, and what
+// to change where some has none.
+func (f *File) CaptureCoverage(ctx context.Context) (timeline.CaptureCoverage, []fact.Fact, error) {
+	t, err := f.Timeline(ctx, KernelTimes|Graphs)
+	if err != nil {
+		return timeline.CaptureCoverage{}, nil, err
+	}
+	c := t.Captured().CaptureCoverage
+	return c, capturedWarnings(c), nil
 }
 
 // regionsFor is what a query about ranges needs: names of kernels only where it

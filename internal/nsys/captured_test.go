@@ -2,9 +2,12 @@ package nsys
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -97,5 +100,61 @@ func TestCapturedBrokenChains(t *testing.T) {
 	}
 	if path := at.Path(at.KernelNode(3)); path != "" {
 		t.Errorf("a node of another process was captured in %q", path)
+	}
+}
+
+// What has no layer is told with its GPU time, each cause by itself; a file that lacks
+// nothing tells nothing.
+func TestCaptureCoverage(t *testing.T) {
+	for name, c := range map[string]struct {
+		timeline timeline.Timeline
+		want     map[fact.Code]float64 // GPU time without a layer, ns
+	}{
+		"complete": {timeline.Timeline{
+			GraphNodes: []timeline.GraphNode{{Time: 5, Node: 1}}, Kernels: []timeline.Kernel{{Start: 10, End: 17, GraphNode: 1}, {Start: 20, End: 30}},
+		}, nil},
+		"whole, lost and early": {timeline.Timeline{
+			Graphs: []timeline.GraphLaunch{{Start: 10, End: 15}, {Start: 20, End: 26}}, GraphNodes: []timeline.GraphNode{{Time: -5, Node: 1}},
+			Kernels: []timeline.Kernel{{Start: 30, End: 37, GraphNode: 1}, {Start: 40, End: 43, GraphNode: 2}},
+		}, map[fact.Code]float64{timeline.CodeCaptureWhole: 11, timeline.CodeCaptureLost: 3, timeline.CodeCaptureEarly: 7}},
+		"no rows of nodes": {timeline.Timeline{
+			Kernels: []timeline.Kernel{{Start: 30, End: 37, GraphNode: 1}},
+		}, map[fact.Code]float64{timeline.CodeCaptureNoNodes: 7}},
+	} {
+		c.timeline.Processes, c.timeline.Threads, c.timeline.Queues = []timeline.Process{{}}, []timeline.Thread{{}}, []timeline.Queue{{}}
+		got := map[fact.Code]float64{}
+		for _, f := range capturedWarnings(c.timeline.Captured().CaptureCoverage) {
+			time, ok := f.Params["time"]
+			if !ok {
+				time = f.Params["of_time"]
+			}
+			got[f.Code] = time.Number
+			if message.Next(f) == "" {
+				t.Errorf("%s: nobody is told what to change: %s", name, f.Code)
+			}
+		}
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// A graph that was captured before the window opened: its kernels have no range of
+// capture, and stay in the stage that launched the graph where a query asks for that.
+func TestCapturedOrLaunched(t *testing.T) {
+	tl := &timeline.Timeline{
+		Names: []string{"", "decode"}, Processes: []timeline.Process{{}}, Threads: []timeline.Thread{{}}, Queues: []timeline.Queue{{}}, Domains: []timeline.Domain{{Process: timeline.None}},
+		Ranges:     []timeline.Range{{Start: 10, End: 90, Name: 1, EndThread: timeline.None, Payload: timeline.None}},
+		GraphNodes: []timeline.GraphNode{{Time: -5, Node: 1}},
+		Kernels:    []timeline.Kernel{{Start: 30, End: 37, GraphNode: 1, Correlation: 1}, {Start: 40, End: 43, GraphNode: 2, Correlation: 1}},
+	}
+	tl.Calls.Add(timeline.Call{Start: 20, End: 25, Correlation: 1})
+	for want, c := range map[string]*timeline.Captured{"": tl.Captured(), "decode": tl.CapturedOrLaunched()} {
+		at := c.Attribute()
+		for i := range tl.Kernels {
+			if path := at.Path(at.KernelNode(i)); path != want {
+				t.Errorf("kernel %d is in %q, want %q", i, path, want)
+			}
+		}
 	}
 }

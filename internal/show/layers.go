@@ -26,8 +26,7 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 		return nil, err
 	}
 	defer src.done()
-	q.Captured = f.HasGraphNodes()
-	q.Top = 0
+	q.Captured, q.OrLaunched, q.Detect, q.Top = f.HasGraphNodes(), true, true, 0
 	rows, err := f.RegionRows(ctx, q)
 	if err != nil {
 		return nil, err
@@ -57,23 +56,37 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 		line.ModelFLOPs, line.MFU, line.NoMFU = use.flops, use.mfu, use.why
 		lines = append(lines, line)
 	}
-	kernels, err := f.KernelRows(ctx, q)
+	outside, told, err := layerCoverage(ctx, f, q, layers, rows.Warnings)
 	if err != nil {
 		return nil, err
 	}
-	told := rows.Warnings
-	if in := timeline.InLayers(layers, kernels.Rows); !in.IsZero() {
-		told = append([]fact.Fact{in}, told...)
+	if outside.Launches > 0 {
+		line := report.LayerLine{LayerRow: outside, Use: uses([]string{""})}
+		line.NoMFU = work(&outside).why
+		lines = append(lines, line)
 	}
-	return first(report.Layers(lines, withWarnings(notes, told)), r.Top), nil
+	return first(report.Layers(lines, append(notes, message.Texts(told)...)), r.Top), nil
 }
 
-// withWarnings appends to notes, which may share its memory.
-func withWarnings(notes []string, warnings []fact.Fact) []string {
-	for _, w := range warnings {
-		notes = append(notes, message.Text(w))
+// layerCoverage is the row of the work in no stage, and what to tell of the GPU time
+// that has no layer.
+func layerCoverage(ctx context.Context, f *nsys.File, q timeline.Query, layers []timeline.LayerRow, told []fact.Fact) (timeline.LayerRow, []fact.Fact, error) {
+	q.By = timeline.ByRegion
+	kernels, err := f.KernelRows(ctx, q)
+	if err != nil {
+		return timeline.LayerRow{}, nil, err
 	}
-	return notes
+	graphs, open, err := f.CaptureCoverage(ctx)
+	if err != nil {
+		return timeline.LayerRow{}, nil, err
+	}
+	if !q.Captured { // else the regions told it
+		told = append(told, open...)
+	}
+	if in := timeline.InLayers(layers, kernels.Rows, graphs.Whole.NS); !in.IsZero() {
+		told = append([]fact.Fact{in}, told...)
+	}
+	return timeline.InNoStage(kernels.Rows), told, nil
 }
 
 // first keeps the first rows of a table and counts the others; 0 keeps all.
@@ -147,7 +160,7 @@ func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (
 		return nil, err
 	}
 	defer src.done()
-	q.Top = 0
+	q.Top, q.Detect = 0, true
 	rows, err := f.RangeRows(ctx, q)
 	if err != nil {
 		return nil, err
@@ -160,7 +173,7 @@ func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (
 	if err := addSizes(steps, src); err != nil {
 		notes = append(notes, message.Phrase("steps-without-shapes", err))
 	}
-	notes = withWarnings(notes, rows.Warnings)
+	notes = append(notes, message.Texts(rows.Warnings)...)
 	if summed {
 		return report.StepGroups(timeline.GroupSteps(steps), notes), nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -190,6 +191,9 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 // scopeMatch tells launches of the scope of an analysis, by the filters that it
 // was made with.
 func scopeMatch(ctx context.Context, f *nsys.File, scope *analysis.Scope) (func(nvtx.State) bool, error) {
+	if scope.Default && len(scope.Exclude) == 0 { // nobody named regions: those that the analysis chose
+		return inRegions(scope.Regions), nil
+	}
 	t, err := f.Timeline(ctx, nsys.Regions)
 	if err != nil {
 		return nil, err
@@ -199,6 +203,20 @@ func scopeMatch(ctx context.Context, f *nsys.File, scope *analysis.Scope) (func(
 		return nil, fmt.Errorf("find %s in %s: %w; --whole shows everything", message.Text(scope.Name), f.Path, err)
 	}
 	return filters.Match, nil
+}
+
+// inRegions tells launches in the regions of these paths.
+func inRegions(paths []string) func(nvtx.State) bool {
+	return func(s nvtx.State) bool {
+		for _, stack := range s.Stacks {
+			for n := range stack {
+				if slices.Contains(paths, nvtx.Path(stack[:n+1])) {
+					return true
+				}
+			}
+		}
+		return slices.ContainsFunc(s.Open, func(r nvtx.Range) bool { return slices.Contains(paths, nvtx.Path([]nvtx.Range{r})) })
+	}
 }
 
 func showRegions(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {

@@ -10,11 +10,18 @@ import (
 // when the graph was launched. All other work stands as it was.
 type Captured struct {
 	*Timeline
+	CaptureCoverage
+}
 
+// CaptureCoverage is how much work of CUDA graphs has a place of capture.
+type CaptureCoverage struct {
 	// Replayed is the work of graph nodes, Found the part of it whose capture is
 	// known. The rest is outside every range. Early is the part of Found that was
 	// captured before the file begins, whose ranges only an earlier window has.
 	Replayed, Found, Early Replays
+	// Whole are launches of graphs that were traced as a whole: nothing tells the
+	// kernels in them, nor where these were captured.
+	Whole Replays
 	// NodeRows is how many nodes the file tells of; 0 where graphs were traced as
 	// a whole, or not at all.
 	NodeRows int
@@ -37,8 +44,17 @@ func (r *Replays) add(start, end int64) {
 //
 // The result shares everything with t but calls and work: a call stands for the
 // creation of each node, so that attribution needs to know nothing of graphs.
-func (t *Timeline) Captured() *Captured {
-	c := &Captured{NodeRows: len(t.GraphNodes)}
+func (t *Timeline) Captured() *Captured { return t.captured(false) }
+
+// CapturedOrLaunched is Captured, but work whose ranges of capture are not known stays
+// in those around the launch of its graph.
+func (t *Timeline) CapturedOrLaunched() *Captured { return t.captured(true) }
+
+func (t *Timeline) captured(orLaunched bool) *Captured {
+	c := &Captured{CaptureCoverage: CaptureCoverage{NodeRows: len(t.GraphNodes)}}
+	for i := range t.Graphs {
+		c.Whole.add(t.Graphs[i].Start, t.Graphs[i].End)
+	}
 	made := *t
 	c.Timeline = &made
 	made.Calls = t.Calls.clone(len(t.GraphNodes))
@@ -52,12 +68,14 @@ func (t *Timeline) Captured() *Captured {
 		}
 		c.Replayed.add(start, end)
 		id, ok := creations.correlation(t.Queues[queue].Process, node)
-		*correlation = id
-		if !ok {
-			return
+		early := ok && creations.early[id]
+		if !orLaunched || ok && !early {
+			*correlation = id
 		}
-		c.Found.add(start, end)
-		if creations.early[id] {
+		if ok {
+			c.Found.add(start, end)
+		}
+		if early {
 			c.Early.add(start, end)
 		}
 	}

@@ -41,6 +41,10 @@ var stepName = regexp.MustCompile(`^step#?\d*$`)
 // IsStep tells whether a range of this name is a step.
 func IsStep(name string) bool { return stepName.MatchString(name) }
 
+// detectedSteps are what was detected to repeat, which the steps of a timeline without
+// ranges are: repetitions, and what repeats in each.
+var detectedSteps = []string{DetectedRepeat, DetectedInner}
+
 var layerIndex = regexp.MustCompile(`\.\d+`)
 
 // Layers sums regions by stage and place in the model. With each, every module
@@ -59,7 +63,7 @@ func Layers(rows []RegionRow, each bool) []LayerRow {
 			s = &stage{}
 			stages[parts[0]] = s
 		}
-		isStep := len(parts) == 2 && stepName.MatchString(parts[1])
+		isStep := len(parts) == 2 && (IsStep(parts[1]) || isDetectedPart(parts))
 		switch {
 		case len(parts) == 1:
 			s.ns += r.InclusiveNS
@@ -70,7 +74,10 @@ func Layers(rows []RegionRow, each bool) []LayerRow {
 		if r.KernelCalls == 0 && len(parts) > 1 {
 			continue
 		}
-		k := key{parts[0], layerOf(parts[1:], each)}
+		k := key{stage: parts[0]}
+		if !isDetectedPart(parts) {
+			k.layer = layerOf(parts[1:], each)
+		}
 		row := byKey[k]
 		if row == nil {
 			row = &LayerRow{Stage: k.stage, Layer: k.layer}
@@ -107,10 +114,15 @@ func Layers(rows []RegionRow, each bool) []LayerRow {
 	return out
 }
 
-// InLayers tells how much of the GPU time of kernels is in a module; zero where
-// there is none.
-func InLayers(rows []LayerRow, kernels []KernelRow) fact.Fact {
-	var in, all int64
+// isDetectedPart: what repeats inside a detected repetition is no module of it.
+func isDetectedPart(path []string) bool {
+	return len(path) == 2 && path[0] == DetectedDomain+"@"+DetectedRepeat && path[1] == DetectedInner
+}
+
+// InLayers tells how much of the GPU time is in a module: of kernels, and of CUDA
+// graphs that were traced as a whole; zero where there is none.
+func InLayers(rows []LayerRow, kernels []KernelRow, wholeGraphsNS int64) fact.Fact {
+	in, all := int64(0), wholeGraphsNS
 	for i := range kernels {
 		all += kernels[i].TotalNS
 	}
@@ -125,9 +137,25 @@ func InLayers(rows []LayerRow, kernels []KernelRow) fact.Fact {
 	return fact.New(codeInLayers, fact.NS("time", in), fact.NS("of_time", all), fact.Share("share", float64(in)/float64(all)))
 }
 
+// InNoStage is the row of the kernels that no range was open around; without launches
+// where there are none. Rows are those of KernelRows by region.
+func InNoStage(kernels []KernelRow) LayerRow {
+	var row LayerRow
+	for i := range kernels {
+		if k := &kernels[i]; k.Region == nil || *k.Region == "" {
+			row.Launches += k.Calls
+			row.NS += k.TotalNS
+		}
+	}
+	if row.NS > 0 {
+		row.Share = 1
+	}
+	return row
+}
+
 // layerOf is the place of a module by the parts of its path below the stage.
 func layerOf(parts []string, each bool) string {
-	if len(parts) > 0 && stepName.MatchString(parts[0]) {
+	if len(parts) > 0 && IsStep(parts[0]) {
 		parts = parts[1:]
 	}
 	layer := strings.Join(parts, ".")

@@ -44,7 +44,7 @@ func TestLayersAddUp(t *testing.T) {
 		}
 	}
 	merged := Layers(rows, false)
-	if in := InLayers(merged, []KernelRow{{TotalNS: 1000}, {TotalNS: 600}}); in.Params["time"].Number != 1370 || in.Params["share"].Number != 1370.0/1600 {
+	if in := InLayers(merged, []KernelRow{{TotalNS: 1000}, {TotalNS: 600}}, 400); in.Params["time"].Number != 1370 || in.Params["share"].Number != 1370.0/2000 {
 		t.Errorf("in layers: %+v", in)
 	}
 	for _, r := range merged {

@@ -74,6 +74,9 @@ type Query struct {
 	// Captured counts work that a CUDA graph replayed to the ranges that were open
 	// when its node was captured, instead of those around the launch of the graph.
 	Captured bool
+	// OrLaunched leaves work whose ranges of capture are not known, with Captured, in
+	// those around the launch of its graph. Otherwise it is outside every range.
+	OrLaunched bool
 
 	Devices   []int // CUDA device numbers; empty means all
 	Processes []int // process numbers; empty means all

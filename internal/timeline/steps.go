@@ -39,8 +39,8 @@ type StepRow struct {
 	Window int `json:"-"`
 }
 
-// Steps lists the ranges that are steps: those of ours, numbered ones, and those
-// that serving engines open. Rows are those of RangeRows.
+// Steps lists the ranges that are steps: those of ours, numbered ones, those that
+// serving engines open, and what was detected to repeat. Rows are those of RangeRows.
 func Steps(rows []RangeRow) []StepRow {
 	type found struct {
 		*RangeRow
@@ -50,7 +50,7 @@ func Steps(rows []RangeRow) []StepRow {
 	for i := range rows {
 		if s, ok := engine.ParseStep(rows[i].Name); ok {
 			ranges = append(ranges, found{&rows[i], s})
-		} else if stepName.MatchString(rows[i].Name) && rows[i].Depth > 0 {
+		} else if IsStep(rows[i].Name) && rows[i].Depth > 0 || rows[i].detectedStep() {
 			ranges = append(ranges, found{&rows[i], engine.Step{}})
 		}
 	}
@@ -67,8 +67,11 @@ func Steps(rows []RangeRow) []StepRow {
 		if r.Kind != "" {
 			s.compose(r.Step)
 		} else {
-			parts := nvtx.SplitPath(r.Path)
-			s.Stage = strings.Join(parts[:len(parts)-1], "/")
+			s.Stage = r.Path
+			if !r.detectedStep() {
+				parts := nvtx.SplitPath(r.Path)
+				s.Stage = strings.Join(parts[:len(parts)-1], "/")
+			}
 			at.stage = s.Stage
 		}
 		if before := last[at]; before != nil && r.StartNS >= before.EndNS {
@@ -79,6 +82,11 @@ func Steps(rows []RangeRow) []StepRow {
 		out = append(out, s)
 	}
 	return out
+}
+
+// detectedStep tells whether a range is a time through a sequence that was detected.
+func (r *RangeRow) detectedStep() bool {
+	return r.Domain == DetectedDomain && slices.Contains(detectedSteps, r.Name)
 }
 
 // compose takes over what the name of a step tells.
