@@ -11,66 +11,76 @@ import (
 type callIndex struct {
 	t       *timeline.Timeline
 	causes  []cause // by name
-	threads [][]uint32
+	threads []timeline.List
 	inner   bool  // there are calls within others, or of a thread that is not known, which are in no list
 	hostGap int64 // longer stretches without a CUDA call are not between launches
 }
 
 func indexCalls(t *timeline.Timeline, hostGap int64) *callIndex {
-	x := &callIndex{t: t, hostGap: hostGap, causes: make([]cause, len(t.Names)), threads: make([][]uint32, len(t.Threads))}
+	x := &callIndex{t: t, hostGap: hostGap, causes: make([]cause, len(t.Names)), threads: make([]timeline.List, len(t.Threads))}
 	known := make([]bool, len(t.Names))
-	count := make([]int, len(t.Threads))
-	sites := t.Calls.Sites()
-	for _, s := range sites {
+	for _, s := range t.Calls.Sites() {
 		if int(s.Name) < len(known) && !known[s.Name] {
 			known[s.Name] = true
 			x.causes[s.Name] = callCause(t.Names[s.Name])
 		}
 	}
-	calls := uint32(t.Calls.Len())
-	for i := range calls {
-		if th := t.Calls.Thread(i); int(th) < len(count) {
-			count[th]++
-		} else {
+	threads := make([]outerCalls, len(t.Threads))
+	for i := range uint32(t.Calls.Len()) {
+		th := t.Calls.Thread(i)
+		if int(th) >= len(threads) {
 			x.inner = true
+			continue
 		}
+		threads[th].add(i, t.Calls.Start(i), t.Calls.End(i))
 	}
-	for th, n := range count {
-		x.threads[th] = make([]uint32, 0, n)
-	}
-	for i := range calls {
-		if th := t.Calls.Thread(i); int(th) < len(x.threads) {
-			x.threads[th] = append(x.threads[th], i)
+	for th := range threads {
+		if threads[th].disordered {
+			threads[th] = sortedCalls(t, uint32(th))
 		}
-	}
-	byStart := func(a, b uint32) int {
-		if p, q := t.Calls.Start(a), t.Calls.Start(b); p != q {
-			return cmp.Compare(p, q)
-		}
-		return cmp.Or(cmp.Compare(t.Calls.End(b), t.Calls.End(a)), cmp.Compare(a, b))
-	}
-	for th, list := range x.threads {
-		if !slices.IsSortedFunc(list, byStart) {
-			slices.SortFunc(list, byStart)
-		}
-		x.threads[th] = outer(t, list)
-		x.inner = x.inner || len(x.threads[th]) < len(list)
+		x.threads[th] = threads[th].list
+		x.inner = x.inner || threads[th].inner
 	}
 	return x
 }
 
-// outer drops calls that lie within an earlier one, so that ends grow with
-// starts.
-func outer(t *timeline.Timeline, list []uint32) []uint32 {
-	kept := list[:0]
-	var end int64
-	for _, c := range list {
-		if last := t.Calls.End(c); len(kept) == 0 || last > end {
-			end = last
-			kept = append(kept, c)
+// outerCalls takes the calls of a thread by start, the longest first, and drops those
+// that lie within an earlier one, so that ends grow with starts.
+type outerCalls struct {
+	list       timeline.List
+	reach      int64 // end of the last that was kept
+	start, end int64 // of the last
+	any        bool
+	inner      bool // one was dropped
+	disordered bool // they do not come in that order
+}
+
+func (o *outerCalls) add(call uint32, start, end int64) {
+	o.disordered = o.disordered || o.any && (start < o.start || start == o.start && end > o.end)
+	o.start, o.end = start, end
+	if o.any && end <= o.reach {
+		o.inner = true
+		return
+	}
+	o.any, o.reach = true, end
+	o.list.Add(call)
+}
+
+// sortedCalls is for a thread whose calls do not lie by start.
+func sortedCalls(t *timeline.Timeline, thread uint32) (o outerCalls) {
+	var list []uint32
+	for i := range uint32(t.Calls.Len()) {
+		if t.Calls.Thread(i) == thread {
+			list = append(list, i)
 		}
 	}
-	return kept
+	slices.SortFunc(list, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(t.Calls.Start(a), t.Calls.Start(b)), cmp.Compare(t.Calls.End(b), t.Calls.End(a)), cmp.Compare(a, b))
+	})
+	for _, c := range list {
+		o.add(c, t.Calls.Start(c), t.Calls.End(c))
+	}
+	return o
 }
 
 func (x *callIndex) cause(call uint32) cause {
@@ -92,20 +102,21 @@ func (x *callIndex) walk(begun []int, thread uint32, from, to int64, piece func(
 		piece(from, to, causeNone, timeline.None)
 		return
 	}
-	list, calls := x.threads[thread], &x.t.Calls
-	for begun[thread] < len(list) && calls.Start(list[begun[thread]]) <= from {
+	list, calls := &x.threads[thread], &x.t.Calls
+	for begun[thread] < list.Len() && calls.Start(list.At(begun[thread])) <= from {
 		begun[thread]++
 	}
 	first := begun[thread]
-	for first > 0 && calls.End(list[first-1]) > from {
+	for first > 0 && calls.End(list.At(first-1)) > from {
 		first--
 	}
 	at, ended, any := from, int64(0), false
 	if first > 0 {
-		ended, any = calls.End(list[first-1]), true
+		ended, any = calls.End(list.At(first-1)), true
 	}
-	for j := first; j < len(list) && at < to; j++ {
-		c := calls.At(list[j])
+	for j := first; j < list.Len() && at < to; j++ {
+		call := list.At(j)
+		c := calls.At(call)
 		if c.End <= at || c.End <= c.Start { // over, or damaged
 			if !any || c.End > ended {
 				ended, any = c.End, true
@@ -119,7 +130,7 @@ func (x *callIndex) walk(begun []int, thread uint32, from, to int64, piece func(
 				return
 			}
 		}
-		piece(at, min(c.End, to), x.cause(list[j]), list[j])
+		piece(at, min(c.End, to), x.cause(call), call)
 		at = min(c.End, to)
 		ended, any = c.End, true
 	}

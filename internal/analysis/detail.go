@@ -80,7 +80,7 @@ func countWithin(lanes []*lane, part moment) (n int) {
 // within finds the events that begin in a part of the timeline. They lie by start.
 func (l *lane) within(part moment) (from, to int) {
 	before := func(at int64) int {
-		return sort.Search(len(l.events), func(i int) bool { return l.span(l.events[i]).start >= at })
+		return sort.Search(l.events.Len(), func(i int) bool { return l.span(l.events.At(i)).start >= at })
 	}
 	return before(part.start), before(part.end)
 }
@@ -98,7 +98,7 @@ func (d *detailer) link(lanes []*lane) {
 
 // add lists the events of a lane, which are sorted, and around the scope its boxes.
 func (d *detailer) add(o *Overview, l *lane, drawn *Lane) {
-	from, to := 0, len(l.events)
+	from, to := 0, l.events.Len()
 	var before, after []Box
 	if d.scope != (moment{}) {
 		from, to = l.within(d.scope)
@@ -108,7 +108,8 @@ func (d *detailer) add(o *Overview, l *lane, drawn *Lane) {
 	}
 	list := make([]Event, 0, len(before)+to-from+len(after))
 	list = d.boxes(list, o, before)
-	for _, e := range l.events[from:to] {
+	for i := from; i < to; i++ {
+		e := l.events.At(i)
 		m := l.span(e)
 		list = append(list, Event{Start: m.start - o.StartNS, Len: m.end - m.start, Name: d.number(title{l.name(e), l.shaped(e)}), Launch: l.launched(e)})
 	}

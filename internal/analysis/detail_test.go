@@ -18,7 +18,7 @@ func TestDetailOfALargeScope(t *testing.T) {
 	} {
 		l := &lane{laneSource: laneSource{span: func(e uint32) moment { return moment{int64(e), int64(e) + 1} }}}
 		for e := range uint32(n) {
-			l.events = append(l.events, e)
+			l.events.Add(e)
 		}
 		d := newDetailer([]*lane{l}, moment{0, n + 1}, c.scope, c.limit)
 		listed := countWithin([]*lane{l}, d.scope)

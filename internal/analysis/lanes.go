@@ -16,9 +16,9 @@ type lane struct {
 	order  [4]int64
 	count  int
 	busy   int64
-	of     string   // label of the lane whose work it names, of a lane of layers
-	cut    bool     // is not drawn
-	events []uint32 // of the source
+	of     string        // label of the lane whose work it names, of a lane of layers
+	cut    bool          // is not drawn
+	events timeline.List // of the source
 }
 
 // A laneSource has the events of several lanes by their number.
@@ -59,8 +59,7 @@ func listLanes(sources []laneSource) []*lane {
 	return list
 }
 
-// fillLanes gives the lanes that are drawn their events. There are many more of
-// them than of anything else, so that no list grows.
+// fillLanes gives the lanes that are drawn their events.
 func fillLanes(sources []laneSource) {
 	for _, s := range sources {
 		if s.list != nil && s.list() {
@@ -71,16 +70,13 @@ func fillLanes(sources []laneSource) {
 			if l == nil || l.cut {
 				continue
 			}
-			if l.events == nil {
-				l.events = make([]uint32, 0, l.count)
-			}
-			l.events = append(l.events, i)
+			l.events.Add(i)
 		}
 	}
 }
 
 func (l *lane) sort() {
-	timeline.SortByStart(l.events, func(event uint32) int64 { return l.span(event).start })
+	l.events.SortByStart(func(event uint32) int64 { return l.span(event).start })
 }
 
 // forward is a stretch of time; one that ends before it starts is empty.

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 const (
@@ -68,7 +69,7 @@ func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
 	for i, l := range lanes {
 		o.Lanes = append(o.Lanes, l.draw(o, names, limits[i], scope))
 		detail.add(o, l, &o.Lanes[i])
-		l.events = nil
+		l.events = timeline.List{}
 	}
 	o.Detail = &detail.Detail
 	return cut
@@ -89,10 +90,10 @@ func shareBoxes(lanes []*lane) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(len(lanes[x].events), len(lanes[y].events)) })
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(lanes[x].events.Len(), lanes[y].events.Len()) })
 	limits, left := make([]int, len(lanes)), maxBoxes
 	for n, i := range order {
-		limits[i] = min(len(lanes[i].events), left/(len(lanes)-n))
+		limits[i] = min(lanes[i].events.Len(), left/(len(lanes)-n))
 		left -= limits[i]
 	}
 	return limits
@@ -105,8 +106,9 @@ const finerShare = 0.75
 // events that begin in the same bin as one box. Bins are finer within the scope.
 func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) Lane {
 	out := l.Lane
-	out.Events = int64(len(l.events))
-	out.Exact = len(l.events) <= limit
+	all := l.events.Len()
+	out.Events = int64(all)
+	out.Exact = all <= limit
 	number := func(event uint32) int {
 		name := l.name(event)
 		n, ok := names[name]
@@ -118,16 +120,17 @@ func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) 
 		return n
 	}
 	if out.Exact {
-		out.Boxes = make([]Box, 0, len(l.events))
-		for _, e := range l.events {
+		out.Boxes = make([]Box, 0, all)
+		for i := range all {
+			e := l.events.At(i)
 			m := l.span(e)
 			out.Boxes = append(out.Boxes, Box{Start: m.start - o.StartNS, Len: m.end - m.start, Name: number(e)})
 		}
 		return out
 	}
 	from, to := l.within(scope)
-	inside, titles, _ := l.narrowest(o, int(finerShare*float64(limit)), l.events[from:to])
-	around, others, width := l.narrowest(o, limit-len(inside), l.events[:from], l.events[to:])
+	inside, titles, _ := l.narrowest(o, int(finerShare*float64(limit)), stretch{from, to})
+	around, others, width := l.narrowest(o, limit-len(inside), stretch{0, from}, stretch{to, all})
 	out.BinNS = width
 	at := sort.Search(len(around), func(i int) bool { return around[i].Start >= scope.start-o.StartNS })
 	out.Boxes = slices.Concat(around[:at], inside, around[at:])
@@ -137,12 +140,15 @@ func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) 
 	return out
 }
 
+// A stretch is events of a lane, from one place to before another.
+type stretch struct{ from, to int }
+
 // narrowest sums events in bins as narrow as the limit of boxes allows: work comes
 // in bursts, and most of a lane is empty. Each box has its name from an event.
-func (l *lane) narrowest(o *Overview, limit int, parts ...[]uint32) (boxes []Box, titles []uint32, width int64) {
+func (l *lane) narrowest(o *Overview, limit int, parts ...stretch) (boxes []Box, titles []uint32, width int64) {
 	draw := func(width int64) (boxes []Box, titles []uint32) {
-		for _, events := range parts {
-			b, n := l.bins(o, events, width, limit)
+		for _, p := range parts {
+			b, n := l.bins(o, p, width, limit)
 			boxes, titles = append(boxes, b...), append(titles, n...)
 		}
 		return boxes, titles
@@ -166,16 +172,16 @@ func (l *lane) narrowest(o *Overview, limit int, parts ...[]uint32) (boxes []Box
 // mostBoxes bounds, without going through the events again, how many boxes bins of
 // a width make: one for each bin, and two for each event that stands alone, which
 // may part the others of its bin.
-func (l *lane) mostBoxes(parts [][]uint32) func(width int64) float64 {
+func (l *lane) mostBoxes(parts []stretch) func(width int64) float64 {
 	var lengths [65]int // events by the bits of their length
 	var reach float64
-	for _, events := range parts {
-		for _, e := range events {
-			m := l.span(e)
+	for _, p := range parts {
+		for i := p.from; i < p.to; i++ {
+			m := l.span(l.events.At(i))
 			lengths[bits.Len64(uint64(m.end)-uint64(m.start))]++
 		}
-		if n := len(events); n > 0 {
-			reach += float64(uint64(l.span(events[n-1]).start) - uint64(l.span(events[0]).start))
+		if p.from < p.to {
+			reach += float64(uint64(l.span(l.events.At(p.to-1)).start) - uint64(l.span(l.events.At(p.from)).start))
 		}
 	}
 	return func(width int64) float64 {
@@ -188,7 +194,7 @@ func (l *lane) mostBoxes(parts [][]uint32) func(width int64) float64 {
 }
 
 // bins sums the events that begin in the same bin; longer ones stand alone. A sum has the name of its longest event. It gives up past the limit.
-func (l *lane) bins(o *Overview, events []uint32, width int64, limit int) (boxes []Box, titles []uint32) {
+func (l *lane) bins(o *Overview, p stretch, width int64, limit int) (boxes []Box, titles []uint32) {
 	var box Box
 	var reach, longest int64
 	var title uint32
@@ -202,10 +208,11 @@ func (l *lane) bins(o *Overview, events []uint32, width int64, limit int) (boxes
 			open = false
 		}
 	}
-	for _, e := range events {
+	for i := p.from; i < p.to; i++ {
 		if len(boxes) > limit {
 			return boxes, titles
 		}
+		e := l.events.At(i)
 		m := l.span(e)
 		start, length := m.start-o.StartNS, m.end-m.start
 		b := start / width

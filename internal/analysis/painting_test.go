@@ -84,17 +84,17 @@ func TestMostBoxes(t *testing.T) {
 		for i := range spans {
 			at += rng.Int64N(1 << rng.IntN(12))
 			spans[i] = moment{at, at + rng.Int64N(1<<rng.IntN(12))}
-			l.events = append(l.events, uint32(i))
+			l.events.Add(uint32(i))
 		}
 		l.span = func(i uint32) moment { return spans[i] }
 		o := &Overview{EndNS: at + 1}
 		cut := rng.IntN(len(spans) + 1)
-		parts := [][]uint32{l.events[:cut], l.events[cut:]}
+		parts := []stretch{{0, cut}, {cut, len(spans)}}
 		most := l.mostBoxes(parts)
 		for width := o.EndNS; width > 0; width /= 2 {
 			n := 0
-			for _, events := range parts {
-				boxes, _ := l.bins(o, events, width, len(spans))
+			for _, p := range parts {
+				boxes, _ := l.bins(o, p, width, len(spans))
 				n += len(boxes)
 			}
 			if float64(n) > most(width) {

@@ -18,30 +18,30 @@ const copyLabel = 255
 type stints struct {
 	t          *timeline.Timeline
 	at         *timeline.Attribution
-	order      []uint32 // pieces as Timeline.Op counts them
-	byFunction []uint8  // category of kernels
-	graph      uint8    // category of whole graphs
+	order      timeline.List // pieces as Timeline.Op counts them
+	byFunction []uint8       // category of kernels
+	graph      uint8         // category of whole graphs
 }
 
 func newStints(at *timeline.Attribution, byFunction []uint8, graph uint8) stints {
 	t := at.Timeline()
-	s := stints{t: t, at: at, order: make([]uint32, 0, t.Ops()), byFunction: byFunction, graph: graph}
+	s := stints{t: t, at: at, byFunction: byFunction, graph: graph}
 	var before [timeline.OpGraph + 1]int // pieces of earlier kinds
 	before[timeline.OpCopy] = len(t.Kernels)
 	before[timeline.OpSet] = before[timeline.OpCopy] + len(t.Copies)
 	before[timeline.OpGraph] = before[timeline.OpSet] + len(t.Sets)
-	t.ByStart(func(op timeline.Op) { s.order = append(s.order, uint32(before[op.Kind]+op.Index)) })
+	t.ByStart(func(op timeline.Op) { s.order.Add(uint32(before[op.Kind] + op.Index)) })
 	return s
 }
 
-func (s *stints) len() int { return len(s.order) }
+func (s *stints) len() int { return s.order.Len() }
 
 // op is piece i.
-func (s *stints) op(i int) timeline.Op { return s.t.Op(int(s.order[i])) }
+func (s *stints) op(i int) timeline.Op { return s.t.Op(int(s.order.At(i))) }
 
 // kernel is the index of piece i where it is a kernel.
 func (s *stints) kernel(i int) (int, bool) {
-	n := int(s.order[i])
+	n := int(s.order.At(i))
 	return n, n < len(s.t.Kernels)
 }
 

@@ -3,6 +3,7 @@ package nsys
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -18,13 +19,17 @@ var callLayout = layout{
 // The columns are parallel: entry i of each belongs to one call.
 type callShare struct {
 	span
-	start       column[int64]
+	start       timeline.Starts
 	length      column[uint32] // ns; see ends for calls that are longer than it holds
 	correlation column[uint32]
-	site        column[uint32] // number in sites
+	site        timeline.Numbers // number in sites
 	sites       interner[callSite]
 	ends        map[uint32]int64 // by call of the share: ends that length does not hold
 	n           uint32           // calls added
+
+	room      int // for calls in memory that all workers fill
+	allStarts []uint32
+	allSites  []uint16
 
 	pid int64       // of the last row
 	ids *processIDs // of that process, where launches are looked for; nil without any
@@ -39,10 +44,12 @@ func reserveCalls(most int) func(workers int, count func() []int) []*callShare {
 			rooms[i] = min(rooms[i], most)
 		}
 		shares := fresh[callShare](workers, count)
-		starts, lengths := reserveColumn[int64](rooms), reserveColumn[uint32](rooms)
-		correlations, sites := reserveColumn[uint32](rooms), reserveColumn[uint32](rooms)
+		starts, lengths := reserveColumn[uint32](rooms), reserveColumn[uint32](rooms)
+		correlations, sites := reserveColumn[uint32](rooms), reserveColumn[uint16](rooms)
 		for w, s := range shares {
-			s.start, s.length, s.correlation, s.site = starts[w], lengths[w], correlations[w], sites[w]
+			s.length, s.correlation = lengths[w], correlations[w]
+			s.start, s.site, s.room = timeline.MakeStarts(starts[w].part), timeline.MakeNumbers(sites[w].part), rooms[w]
+			s.allStarts, s.allSites = starts[w].all, sites[w].all
 		}
 		return shares
 	}
@@ -64,10 +71,10 @@ func (s *callShare) add(start, end int64, correlation uint32, site callSite) {
 	}
 	s.n++
 	s.span.add(start, end)
-	s.start.part = append(s.start.part, start)
+	s.start.Add(start)
 	s.length.part = append(s.length.part, length)
 	s.correlation.part = append(s.correlation.part, correlation)
-	s.site.part = append(s.site.part, s.sites.cached(site, site.hash()))
+	s.site.Add(s.sites.cached(site, site.hash()))
 }
 
 // calls reads the CUDA calls: all of them, or those that launched work that
@@ -110,8 +117,8 @@ func (b *builder) callsThat(ctx context.Context, most int, keep func(s *callShar
 // and threads.
 func (b *builder) joinCalls(shares []*callShare, count bool) {
 	var all interner[timeline.CallSite]
-	var starts []column[int64]
-	var lengths, correlations, sites []column[uint32]
+	var lengths, correlations []column[uint32]
+	starts, sites := openCalls(shares)
 	var spans []*span
 	ends := map[uint32]int64{}
 	before := uint32(0)
@@ -121,9 +128,13 @@ func (b *builder) joinCalls(shares []*callShare, count bool) {
 			to[i] = all.id(timeline.CallSite{Name: b.string(site.name), Thread: b.thread(site.globalTid)})
 		}
 		calls := make([]int64, len(to))
-		for i, site := range s.site.part {
+		for i := range s.n {
+			site := s.site.At(i)
 			calls[site]++
-			s.site.part[i] = to[site]
+			sites.Add(to[site])
+			if s != shares[0] {
+				starts.Add(s.start.At(i))
+			}
 		}
 		for i, n := range calls {
 			if count {
@@ -136,11 +147,25 @@ func (b *builder) joinCalls(shares []*callShare, count bool) {
 		before += s.n
 		b.cover(s.span)
 		spans = append(spans, &s.span)
-		starts, lengths = append(starts, s.start), append(lengths, s.length)
-		correlations, sites = append(correlations, s.correlation), append(sites, s.site)
+		lengths, correlations = append(lengths, s.length), append(correlations, s.correlation)
 	}
-	b.t.Calls = timeline.MakeCalls(joinColumn(starts), joinColumn(lengths), joinColumn(correlations), joinColumn(sites), all.list, ends)
+	b.t.Calls = timeline.MakeCalls(starts, joinColumn(lengths), joinColumn(correlations), sites, all.list, ends)
 	b.t.Calls.ByStart = byStart(spans)
+}
+
+// openCalls gives the columns that all calls are joined in, with the starts of the first
+// worker. They use the memory that the workers share, in which every call moves down or
+// stays, unless a worker outgrew its room.
+func openCalls(shares []*callShare) (timeline.Starts, timeline.Numbers) {
+	if len(shares) == 0 {
+		return timeline.Starts{}, timeline.Numbers{}
+	}
+	starts, sites := shares[0].start, timeline.Numbers{}
+	if !slices.ContainsFunc(shares, func(s *callShare) bool { return int(s.n) > s.room }) {
+		starts.Extend(shares[0].allStarts)
+		sites = timeline.MakeNumbers(shares[0].allSites)
+	}
+	return starts, sites
 }
 
 // callCounts counts the CUDA calls of each thread without keeping them.

@@ -42,4 +42,4 @@ func (a *Attribution) KernelCall(kernel int) (Call, bool) {
 }
 
 // KernelLaunch is the call that launched a kernel, by its index, or None.
-func (a *Attribution) KernelLaunch(kernel int) uint32 { return a.kernelCalls[kernel] }
+func (a *Attribution) KernelLaunch(kernel int) uint32 { return a.opCalls[kernel] }

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
@@ -37,13 +38,13 @@ type Attribution struct {
 	rangeNode   []uint32 // path of each range
 	rangeParent []uint32 // range around each push/pop range, None at the bottom
 
-	calls    *Correlations
-	callSet  []uint32 // push/pop ranges around each launching call: index into sets; nil without such ranges
-	callOpen []uint32 // start/end ranges around it: index into opens; nil without such ranges
-	sets     lists    // innermost range of each stack
-	opens    lists    // every open start/end range
+	callSet  *runs // push/pop ranges around each launching call: index into sets; nil without such ranges
+	callOpen *runs // start/end ranges around it: index into opens; nil without such ranges
+	sets     lists // innermost range of each stack
+	opens    lists // every open start/end range
 
-	kernelCalls []uint32 // by kernel: the call that launched it, or None
+	opCalls     []uint32 // by work as EachOp counts it: the call that launched it, or None
+	sharedCalls int      // that have their correlation id from an earlier one
 	places      *places
 	all         *allWork // of measured
 	setNodes    []uint32 // by set: the region of callNode, as far as asked for; 0 is not yet
@@ -84,11 +85,11 @@ func (l *lists) get(i uint32) []uint32 {
 }
 
 // of gives the list that by names for a call; by is nil where all are empty.
-func (l *lists) of(by []uint32, call uint32) []uint32 {
+func (l *lists) of(by *runs, call uint32) []uint32 {
 	if by == nil {
 		return nil
 	}
-	return l.get(by[call])
+	return l.get(by.at(call))
 }
 
 // add appends a list unless it equals list last, and returns its number.
@@ -110,12 +111,12 @@ func (t *Timeline) Attribute() *Attribution {
 	var beside sync.WaitGroup
 	var ranges []uint32
 	beside.Go(func() { ranges = a.rangeOrder(PushPop, func(thread uint32) uint32 { return thread }) })
-	a.calls = t.correlateLaunches()
+	calls := t.correlateLaunches()
+	a.sharedCalls = calls.shared
+	a.joinWork(calls)
 	beside.Wait()
-	beside.Go(a.joinKernels)
 	a.pushPop(ranges)
 	a.startEnd()
-	beside.Wait()
 	a.warn()
 	return a
 }
@@ -131,28 +132,29 @@ func newAttribution(t *Timeline) *Attribution {
 	}
 }
 
-// joinKernels finds the call of each kernel. Every view asks for it several times.
-func (a *Attribution) joinKernels() {
-	kernels := a.t.Kernels
-	a.kernelCalls = make([]uint32, len(kernels))
+// joinWork finds the call of each piece of work. Every view asks for it several times.
+func (a *Attribution) joinWork(calls *Correlations) {
+	t := a.t
+	a.opCalls = make([]uint32, t.Ops())
 	var lost atomic.Int64
-	inParallel(len(kernels), func(from, to int) {
-		n := int64(0)
+	inParallel(len(a.opCalls), func(from, to int) {
+		find, n := calls.inTurn(), int64(0)
 		for i := from; i < to; i++ {
-			k := &kernels[i]
-			call := a.calls.Call(a.t.Queues[k.Queue].Process, k.Correlation)
+			queue, id := uint32(0), uint32(0)
+			if i < len(t.Kernels) { // nearly all are
+				queue, id = t.Kernels[i].Queue, t.Kernels[i].Correlation
+			} else {
+				op := t.Op(i)
+				queue, id = op.Queue, op.Correlation
+			}
+			call := find(t.Queues[queue].Process, id)
 			if call == None {
 				n++
 			}
-			a.kernelCalls[i] = call
+			a.opCalls[i] = call
 		}
 		lost.Add(n)
 	})
-	for i := len(kernels); i < a.t.Ops(); i++ {
-		if a.callOf(a.t.Op(i)) == None {
-			lost.Add(1)
-		}
-	}
 	a.lost.noCall = lost.Load()
 }
 
@@ -179,23 +181,27 @@ func (a *Attribution) openAround(call uint32) []uint32 { return a.opens.of(a.cal
 func (a *Attribution) state(call uint32) uint64 {
 	var state uint64
 	if a.callSet != nil {
-		state = uint64(a.callSet[call]) << 32
+		state = uint64(a.callSet.at(call)) << 32
 	}
 	if a.callOpen != nil {
-		state |= uint64(a.callOpen[call])
+		state |= uint64(a.callOpen.at(call))
 	}
 	return state
 }
 
 // callOf is the call that launched op, or None.
 func (a *Attribution) callOf(op Op) uint32 {
-	if op.Kind == OpKernel {
-		return a.kernelCalls[op.Index]
+	at := op.Index
+	if op.Kind != OpKernel {
+		counts := a.t.opCounts()
+		for _, n := range counts[:op.Kind] {
+			at += n
+		}
 	}
-	return a.calls.Call(a.t.Queues[op.Queue].Process, op.Correlation)
+	return a.opCalls[at]
 }
 
-func (a *Attribution) kernelCall(i int) uint32 { return a.kernelCalls[i] }
+func (a *Attribution) kernelCall(i int) uint32 { return a.opCalls[i] }
 
 // launchOrder lists the launching calls by (group, start), where group is the
 // thread or the process.
@@ -232,9 +238,21 @@ func (a *Attribution) severalGroups(group func(thread uint32) uint32) bool {
 
 // launchesByStart lists the launching calls.
 func (a *Attribution) launchesByStart() []uint32 {
-	order := a.calls.list()
-	if !slices.IsSorted(order) {
-		slices.Sort(order)
+	launched := make([]uint64, a.t.Calls.Len()/64+1)
+	for _, call := range a.opCalls {
+		if call != None {
+			launched[call/64] |= 1 << (call % 64)
+		}
+	}
+	n := 0
+	for _, word := range launched {
+		n += bits.OnesCount64(word)
+	}
+	order := make([]uint32, 0, n)
+	for i, word := range launched {
+		for ; word != 0; word &= word - 1 {
+			order = append(order, uint32(64*i+bits.TrailingZeros64(word)))
+		}
 	}
 	a.t.Calls.sortByStart(order)
 	return order
@@ -294,10 +312,13 @@ func (a *Attribution) KernelNode(i int) uint32 {
 // callNode is the region of a launching call. Calls between the same ranges follow
 // each other, so that the answer is kept.
 func (a *Attribution) callNode(call uint32) uint32 {
-	if a.callSet == nil || a.callSet[call] == 0 {
+	set := uint32(0)
+	if a.callSet != nil {
+		set = a.callSet.at(call)
+	}
+	if set == 0 {
 		return a.nodeAround(call)
 	}
-	set := a.callSet[call]
 	if a.setNodes == nil {
 		a.setNodes = make([]uint32, len(a.sets.ends)+1)
 	}
@@ -411,5 +432,5 @@ func (a *Attribution) warn() {
 	add(a.lost.stacks, CodeManyDomains, fact.Count("most", maxStacks))
 	add(a.lost.open, CodeManyOpen)
 	add(a.lost.held, CodeManyHeld, fact.Count("most", maxHeld))
-	add(int64(a.calls.shared), CodeSharedCalls)
+	add(int64(a.sharedCalls), CodeSharedCalls)
 }

@@ -1,6 +1,10 @@
 package timeline
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
 // A Call is one call of the CUDA runtime or driver API.
 type Call struct {
@@ -11,13 +15,13 @@ type Call struct {
 }
 
 // Calls are the CUDA calls of a timeline, in the order of the file. There are
-// several for each kernel, so that they are kept as columns: 20 bytes a call. The
+// several for each kernel, so that they are kept as columns: 14 bytes a call. The
 // zero value has none.
 type Calls struct {
-	start       []int64
+	start       Starts
 	length      []uint32 // elsewhere where the end does not lie within 32 bits after the start
-	correlation []uint32
-	site        []uint32 // index into sites
+	correlation []uint32 // nil where they were forgotten
+	site        Numbers  // index into sites
 	sites       []CallSite
 	ends        map[uint32]int64 // by call, those that are elsewhere
 	known       map[CallSite]uint32
@@ -47,14 +51,14 @@ func CallLength(start, end int64) (uint32, bool) {
 
 // MakeCalls takes columns of equal length over. Ends has, by call, the ends that
 // CallLength could not hold.
-func MakeCalls(start []int64, length, correlation, site []uint32, sites []CallSite, ends map[uint32]int64) Calls {
+func MakeCalls(start Starts, length, correlation []uint32, site Numbers, sites []CallSite, ends map[uint32]int64) Calls {
 	return Calls{start: start, length: length, correlation: correlation, site: site, sites: sites, ends: ends}
 }
 
 // Add appends a call.
 func (c *Calls) Add(call Call) {
 	c.ByStart = false
-	n := uint32(len(c.start))
+	n := uint32(c.Len())
 	length, ok := CallLength(call.Start, call.End)
 	if !ok {
 		if c.ends == nil {
@@ -62,8 +66,9 @@ func (c *Calls) Add(call Call) {
 		}
 		c.ends[n] = call.End
 	}
-	c.start, c.length = append(c.start, call.Start), append(c.length, length)
-	c.correlation, c.site = append(c.correlation, call.Correlation), append(c.site, c.siteOf(CallSite{call.Name, call.Thread}))
+	c.length, c.correlation = append(c.length, length), append(c.correlation, call.Correlation)
+	c.start.Add(call.Start)
+	c.site.Add(c.siteOf(CallSite{call.Name, call.Thread}))
 }
 
 func (c *Calls) siteOf(s CallSite) uint32 {
@@ -93,44 +98,53 @@ func (c *Calls) clone(more int) Calls {
 	room := func(column []uint32) []uint32 {
 		return append(make([]uint32, 0, len(column)+more), column...)
 	}
-	made := MakeCalls(append(make([]int64, 0, len(c.start)+more), c.start...), room(c.length), room(c.correlation), room(c.site), append([]CallSite(nil), c.sites...), map[uint32]int64{})
-	for call, end := range c.ends {
-		made.ends[call] = end
-	}
+	made := MakeCalls(c.start.clone(more), room(c.length), room(c.correlation), c.site.clone(more), slices.Clone(c.sites), map[uint32]int64{})
+	maps.Copy(made.ends, c.ends)
 	return made
 }
 
 // Len is the number of calls.
-func (c *Calls) Len() int { return len(c.start) }
+func (c *Calls) Len() int { return len(c.length) }
 
 // At is call i.
 func (c *Calls) At(i uint32) Call {
-	s := c.sites[c.site[i]]
-	return Call{c.start[i], c.End(i), c.correlation[i], s.Name, s.Thread}
+	s, start := c.sites[c.site.At(i)], c.start.At(i)
+	call := Call{start, start + int64(c.length[i]), NoCorrelation, s.Name, s.Thread}
+	if c.length[i] == elsewhere {
+		call.End = c.ends[i]
+	}
+	if c.correlation != nil {
+		call.Correlation = c.correlation[i]
+	}
+	return call
 }
 
 // Start is when call i began.
-func (c *Calls) Start(i uint32) int64 { return c.start[i] }
+func (c *Calls) Start(i uint32) int64 { return c.start.At(i) }
 
 // End is when call i returned.
 func (c *Calls) End(i uint32) int64 {
 	if n := c.length[i]; n != elsewhere {
-		return c.start[i] + int64(n)
+		return c.start.At(i) + int64(n)
 	}
 	return c.ends[i]
 }
+
+// ForgetCorrelations releases their memory: whoever asks for nothing but what was
+// attributed before does not need them. At gives NoCorrelation from then on.
+func (c *Calls) ForgetCorrelations() { c.correlation = nil }
 
 // Correlation is the id that call i shares with the work that it launched.
 func (c *Calls) Correlation(i uint32) uint32 { return c.correlation[i] }
 
 // Thread is the one that made call i.
-func (c *Calls) Thread(i uint32) uint32 { return c.sites[c.site[i]].Thread }
+func (c *Calls) Thread(i uint32) uint32 { return c.sites[c.site.At(i)].Thread }
 
 // Name is that of call i.
-func (c *Calls) Name(i uint32) StringID { return c.sites[c.site[i]].Name }
+func (c *Calls) Name(i uint32) StringID { return c.sites[c.site.At(i)].Name }
 
 // Site is the number of what call i has in common with others; Sites lists them.
-func (c *Calls) Site(i uint32) uint32 { return c.site[i] }
+func (c *Calls) Site(i uint32) uint32 { return c.site.At(i) }
 
 // Sites lists what calls have in common, by number.
 func (c *Calls) Sites() []CallSite { return c.sites }

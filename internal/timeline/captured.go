@@ -112,9 +112,17 @@ func (a *Attribution) Captured() *Attribution {
 	made, all := *a, *a.places
 	made.places = &all
 	before := uint32(len(all.list))
-	all.list, all.kernel = slices.Concat(all.list, captured.places.list), slices.Clone(all.kernel)
-	for j, i := range from {
-		all.kernel[i] = before + captured.places.kernel[j]
+	all.list, all.kernel = slices.Concat(all.list, captured.places.list), runs{}
+	next := 0
+	for i := range uint32(len(a.t.Kernels)) {
+		place := uint32(0)
+		if next < len(from) && from[next] == int(i) {
+			place = before + captured.places.kernel.at(uint32(next))
+			next++
+		} else {
+			place = a.places.kernel.at(i)
+		}
+		all.kernel.add(place)
 	}
 	return &made
 }

@@ -13,6 +13,11 @@ type Correlations struct {
 	tables []idTable // by process
 	next   []uint32  // further call of the same process and id, in the order of their starts; nil without any
 	shared int       // calls that share their id with an earlier one
+
+	// Where ascending, calls are of one process, and their ids grow from call to call:
+	// no table is needed.
+	ascending bool
+	process   uint32
 }
 
 // An idTable numbers the ids of a process that occur. Ids are handed out in
@@ -38,7 +43,58 @@ func (t *Timeline) Correlate() *Correlations {
 
 // correlateLaunches indexes only the calls that launched work, the earliest of
 // each id: most calls launch nothing.
-func (t *Timeline) correlateLaunches() *Correlations { return t.correlate(t.eachOp) }
+func (t *Timeline) correlateLaunches() *Correlations {
+	if process, ok := t.ascendingCalls(); ok {
+		return &Correlations{t: t, ascending: true, process: process}
+	}
+	return t.correlate(t.eachOp)
+}
+
+// ascendingCalls tells whether ids grow from call to call, all of one process, as in most
+// files.
+func (t *Timeline) ascendingCalls() (process uint32, ok bool) {
+	sites, ids := t.Calls.sites, t.Calls.correlation
+	if len(ids) == 0 || ids[len(ids)-1] == NoCorrelation {
+		return 0, false
+	}
+	process = t.ThreadProcess(sites[0].Thread)
+	if int(process) >= len(t.Processes) || slices.ContainsFunc(sites, func(s CallSite) bool { return t.ThreadProcess(s.Thread) != process }) {
+		return 0, false
+	}
+	for i := 1; i < len(ids); i++ {
+		if ids[i] <= ids[i-1] {
+			return 0, false
+		}
+	}
+	return process, true
+}
+
+// inTurn is Call for ids that mostly come in the order of the calls.
+func (c *Correlations) inTurn() func(process, correlation uint32) uint32 {
+	if !c.ascending {
+		return c.Call
+	}
+	ids, near := c.t.Calls.correlation, 0
+	return func(process, correlation uint32) uint32 {
+		if process != c.process {
+			return None
+		}
+		// Twice as far with each step, from the last one that was found.
+		from, to := near, near
+		for step := 1; from > 0 && ids[from] > correlation; step *= 2 {
+			from = max(0, from-step)
+		}
+		for step := 1; to < len(ids) && ids[to] < correlation; step *= 2 {
+			from, to = to, min(len(ids), to+step)
+		}
+		at, ok := slices.BinarySearch(ids[from:min(to+1, len(ids))], correlation)
+		if !ok {
+			return None
+		}
+		near = from + at
+		return uint32(near)
+	}
+}
 
 // correlate indexes the earliest call of each id: of all of them, or of those that
 // work has.
@@ -102,7 +158,7 @@ func (c *Correlations) each(f func(table *idTable, call, id uint32)) {
 		}
 	}
 	for i, id := range calls.correlation {
-		if table := tables[calls.site[i]]; table != nil && id != NoCorrelation {
+		if table := tables[calls.site.At(uint32(i))]; table != nil && id != NoCorrelation {
 			f(table, uint32(i), id)
 		}
 	}
@@ -134,6 +190,9 @@ func (c *Correlations) before(a, b uint32) bool {
 
 // Call is the earliest call of the process with this id, or None.
 func (c *Correlations) Call(process, correlation uint32) uint32 {
+	if c.ascending {
+		return c.inTurn()(process, correlation)
+	}
 	if correlation == NoCorrelation || int(process) >= len(c.tables) {
 		return None
 	}
@@ -142,15 +201,6 @@ func (c *Correlations) Call(process, correlation uint32) uint32 {
 		return table.calls[at]
 	}
 	return None
-}
-
-// list gives the earliest call of each id, process by process.
-func (c *Correlations) list() []uint32 {
-	var lists [][]uint32
-	for p := range c.tables {
-		lists = append(lists, c.tables[p].calls)
-	}
-	return slices.Concat(lists...)
 }
 
 // Next is the call after i that shares its id, or None.

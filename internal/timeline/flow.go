@@ -22,7 +22,6 @@ type FlowCall struct {
 // ranges are listed by thread.
 func (t *Timeline) attributeRanges() (*Attribution, []uint32) {
 	a := newAttribution(t)
-	a.calls = &Correlations{t: t}
 	ranges := a.rangeOrder(PushPop, func(thread uint32) uint32 { return thread })
 	a.pushPop(ranges)
 	a.warn()

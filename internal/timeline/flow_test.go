@@ -165,12 +165,22 @@ func TestGapsPlainly(t *testing.T) {
 // TestBrokenFlow: a flow that cannot be trusted is not.
 func TestBrokenFlow(t *testing.T) {
 	for name, breakIt := range map[string]func(*Timeline){
-		"kernels out of order":  func(t *Timeline) { t.Kernels[10], t.Kernels[90] = t.Kernels[90], t.Kernels[10] },
-		"calls out of order":    func(t *Timeline) { t.Calls.start[50], t.Calls.start[800] = t.Calls.start[800], t.Calls.start[50] },
+		"kernels out of order": func(t *Timeline) { t.Kernels[10], t.Kernels[90] = t.Kernels[90], t.Kernels[10] },
+		"calls out of order": func(t *Timeline) {
+			var late Starts
+			for i := range uint32(t.Calls.Len()) {
+				from, ok := map[uint32]uint32{50: 800, 800: 50}[i]
+				if !ok {
+					from = i
+				}
+				late.Add(t.Calls.Start(from))
+			}
+			t.Calls.start = late
+		},
 		"a kernel without call": func(t *Timeline) { t.Kernels[20].Correlation = 1 << 30 },
 		"a kernel without id":   func(t *Timeline) { t.Kernels[20].Correlation = NoCorrelation },
 		"two calls of one id": func(t *Timeline) {
-			t.Calls.correlation[41], t.Calls.site[41] = t.Calls.correlation[40], t.Calls.site[40]
+			t.Calls.correlation[41], t.Calls.site.narrow[41] = t.Calls.correlation[40], t.Calls.site.narrow[40]
 		},
 		"an end before a start": func(t *Timeline) { t.Kernels[20].End = t.Kernels[20].Start - 1 },
 		"a call long ago": func(t *Timeline) {

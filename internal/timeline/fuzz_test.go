@@ -68,7 +68,7 @@ func FuzzAttribution(f *testing.F) {
 		}
 		tl := decode(data)
 		a := tl.Attribute()
-		launched := a.calls.list()
+		launched := a.launchesByStart()
 		for c := range uint32(tl.Calls.Len()) {
 			if slices.Contains(launched, c) {
 				checkCall(t, tl, a, uint32(c))

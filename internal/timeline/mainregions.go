@@ -57,7 +57,7 @@ func (a *Attribution) steps(list []uint32) []uint32 {
 func (a *Attribution) kernelTimes() []int64 {
 	at := make([]int64, len(a.Places()))
 	for i := range a.t.Kernels {
-		at[a.places.kernel[i]] += max(0, a.t.Kernels[i].Duration())
+		at[a.places.kernel.at(uint32(i))] += max(0, a.t.Kernels[i].Duration())
 	}
 	ns := make([]int64, len(a.nodes))
 	for p := range at {
@@ -119,7 +119,7 @@ func (a *Attribution) holdMost(list []uint32) bool {
 	first := int64(0)
 	found := false
 	for i := range a.t.Kernels {
-		if k := &a.t.Kernels[i]; inside[a.places.kernel[i]] && (!found || k.Start < first) {
+		if k := &a.t.Kernels[i]; inside[a.places.kernel.at(uint32(i))] && (!found || k.Start < first) {
 			first, found = k.Start, true
 		}
 	}
@@ -130,7 +130,7 @@ func (a *Attribution) holdMost(list []uint32) bool {
 			continue
 		}
 		all += max(0, k.Duration())
-		if inside[a.places.kernel[i]] {
+		if inside[a.places.kernel.at(uint32(i))] {
 			in += max(0, k.Duration())
 		}
 	}

@@ -24,7 +24,7 @@ type places struct {
 	byKey  map[string]uint32
 	bySet  []uint32          // by set: place + 1, where there are no start/end ranges
 	byPair map[uint64]uint32 // by state, where there are
-	kernel []uint32          // of each kernel
+	kernel runs              // of each kernel
 	key    []byte
 }
 
@@ -41,14 +41,14 @@ func (a *Attribution) Places() []Place {
 // KernelPlace is where a kernel was launched.
 func (a *Attribution) KernelPlace(kernel int) uint32 {
 	a.findPlaces()
-	return a.places.kernel[kernel]
+	return a.places.kernel.at(uint32(kernel))
 }
 
 // OpPlace is where any work was launched.
 func (a *Attribution) OpPlace(op Op) uint32 {
 	a.findPlaces()
 	if op.Kind == OpKernel {
-		return a.places.kernel[op.Index]
+		return a.places.kernel.at(uint32(op.Index))
 	}
 	return a.callPlace(a.callOf(op))
 }
@@ -61,12 +61,11 @@ func (a *Attribution) findPlaces() {
 	p := &places{list: []Place{{}}, byKey: map[string]uint32{"": outside}, byPair: map[uint64]uint32{}}
 	a.places = p
 	p.bySet = make([]uint32, len(a.sets.ends)+1)
-	p.kernel = make([]uint32, len(a.kernelCalls))
-	for i, call := range a.kernelCalls {
-		p.kernel[i] = a.callPlace(call)
+	for _, call := range a.opCalls[:len(a.t.Kernels)] {
+		p.kernel.add(a.callPlace(call))
 	}
-	for i := len(a.kernelCalls); i < a.t.Ops(); i++ {
-		a.callPlace(a.callOf(a.t.Op(i)))
+	for _, call := range a.opCalls[len(a.t.Kernels):] {
+		a.callPlace(call)
 	}
 }
 
@@ -78,7 +77,7 @@ func (a *Attribution) callPlace(call uint32) uint32 {
 	case a.callOpen == nil && a.callSet == nil:
 		return outside
 	case a.callOpen == nil:
-		at := &p.bySet[a.callSet[call]]
+		at := &p.bySet[a.callSet.at(call)]
 		if *at == 0 {
 			*at = a.newPlace(call) + 1
 		}
@@ -150,7 +149,7 @@ func (a *Attribution) InRegions(list []uint32) []bool {
 // its launch. Match is asked once for each place.
 func (a *Attribution) KernelMatcher(match func(nvtx.State) bool) func(kernel int) bool {
 	answers := a.placeMatcher(match)
-	return func(kernel int) bool { return answers[a.places.kernel[kernel]] }
+	return func(kernel int) bool { return answers[a.places.kernel.at(uint32(kernel))] }
 }
 
 // OpMatcher is KernelMatcher for any piece of GPU work.
@@ -164,7 +163,7 @@ func (a *Attribution) OpMatcher(match func(nvtx.State) bool) func(Op) bool {
 func (a *Attribution) Around() func(kernel int) (own, all []uint32) {
 	list := a.Places()
 	return func(kernel int) ([]uint32, []uint32) {
-		p := &list[a.places.kernel[kernel]]
+		p := &list[a.places.kernel.at(uint32(kernel))]
 		return p.Own, p.All
 	}
 }

@@ -67,8 +67,8 @@ func (a *Attribution) pushPop(ranges []uint32) {
 	if len(ranges) == 0 {
 		return
 	}
-	a.callSet = make([]uint32, a.t.Calls.Len())
 	calls := a.launchOrder(func(thread uint32) uint32 { return thread })
+	around := unplaced(calls, a.t.Calls.Len())
 	for len(ranges) > 0 {
 		thread := a.t.Ranges[ranges[0]].Thread
 		n := 1
@@ -82,16 +82,18 @@ func (a *Attribution) pushPop(ranges []uint32) {
 		for found && last < len(calls) && a.t.Calls.Thread(calls[last]) == thread {
 			last++
 		}
-		a.sweepThread(ranges[:n], calls[first:last])
+		a.sweepThread(ranges[:n], calls[first:last], around)
 		ranges = ranges[n:]
 	}
+	a.callSet = runsOf(around)
 }
 
-func (a *Attribution) sweepThread(ranges, calls []uint32) {
+// sweepThread notes the set around each call of a thread.
+func (a *Attribution) sweepThread(ranges, calls, around []uint32) {
 	s := threadSweep{a: a, ranges: ranges, sets: &a.sets, pushed: a.place, lost: &a.lost.stacks}
 	for _, c := range calls {
 		call := a.t.Calls.At(c)
-		a.callSet[c] = s.around(call.Start, call.End)
+		around[c] = s.around(call.Start, call.End)
 	}
 	s.advance(math.MaxInt64)
 }
@@ -214,7 +216,8 @@ func (a *Attribution) startEnd() {
 	if len(ranges) == 0 {
 		return
 	}
-	a.callOpen = make([]uint32, a.t.Calls.Len())
+	calls := a.launchOrder(a.t.ThreadProcess)
+	around := unplaced(calls, a.t.Calls.Len())
 	all := a.t.Ranges
 	for _, r := range ranges {
 		a.rangeParent[r] = None
@@ -223,7 +226,7 @@ func (a *Attribution) startEnd() {
 	var open, current []uint32
 	last, next := uint32(0), 0
 	process := uint32(None)
-	for _, c := range a.launchOrder(a.t.ThreadProcess) {
+	for _, c := range calls {
 		call := a.t.Calls.At(c)
 		if p := a.t.ThreadProcess(call.Thread); p != process {
 			process, open = p, open[:0]
@@ -262,6 +265,7 @@ func (a *Attribution) startEnd() {
 			continue
 		}
 		last = a.opens.add(current, last)
-		a.callOpen[c] = last
+		around[c] = last
 	}
+	a.callOpen = runsOf(around)
 }

@@ -1,0 +1,95 @@
+package timeline
+
+import "math/bits"
+
+// runs holds a number for each of many items, of which neighbors mostly have the same: a
+// bit for each item and a number for each run of equal ones. The zero value has no items.
+type runs struct {
+	n      int
+	starts []uint64 // a bit where the number differs from the one before
+	before []uint32 // runs that began before each word of starts
+	values []uint32 // by run
+}
+
+// add appends an item.
+func (r *runs) add(value uint32) {
+	if r.n%64 == 0 {
+		r.starts, r.before = append(r.starts, 0), append(r.before, uint32(len(r.values)))
+	}
+	if n := len(r.values); n == 0 || r.values[n-1] != value {
+		r.starts[r.n/64] |= 1 << (r.n % 64)
+		r.values = append(r.values, value)
+	}
+	r.n++
+}
+
+// at is the number of item i.
+func (r *runs) at(i uint32) uint32 {
+	word := i / 64
+	return r.values[int(r.before[word])+bits.OnesCount64(r.starts[word]<<(63-i%64))-1]
+}
+
+// runsOf packs a list in which None may stand for any number.
+func runsOf(list []uint32) *runs {
+	r := &runs{starts: make([]uint64, 0, len(list)/64+1), before: make([]uint32, 0, len(list)/64+1)}
+	last := uint32(0)
+	for _, value := range list {
+		if value != None {
+			last = value
+		}
+		r.add(last)
+	}
+	return r
+}
+
+// unplaced is a list of n numbers: 0 for some items, None for those that nobody asks for.
+func unplaced(items []uint32, n int) []uint32 {
+	list := make([]uint32, n)
+	for i := range list {
+		list[i] = None
+	}
+	for _, i := range items {
+		list[i] = 0
+	}
+	return list
+}
+
+// A List is a list of numbers in which most count up by one, and take no room. The zero
+// value is empty.
+type List struct{ ahead runs } // of each number: how far it is ahead of its place
+
+// Add appends a number.
+func (l *List) Add(n uint32) { l.ahead.add(n - uint32(l.ahead.n)) }
+
+// At is number i.
+func (l *List) At(i int) uint32 { return uint32(i) + l.ahead.at(uint32(i)) }
+
+// Len is how many numbers there are.
+func (l *List) Len() int { return l.ahead.n }
+
+// ListOf packs a list.
+func ListOf(numbers []uint32) List {
+	var l List
+	for _, n := range numbers {
+		l.Add(n)
+	}
+	return l
+}
+
+// SortByStart puts the list in the order that the function of that name does.
+func (l *List) SortByStart(start func(event uint32) int64) {
+	sorted, last := true, int64(0)
+	for i := 0; i < l.Len() && sorted; i++ {
+		at := start(l.At(i))
+		sorted, last = i == 0 || at >= last, at
+	}
+	if sorted {
+		return
+	}
+	list := make([]uint32, l.Len())
+	for i := range list {
+		list[i] = l.At(i)
+	}
+	SortByStart(list, start)
+	*l = ListOf(list)
+}
