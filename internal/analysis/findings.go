@@ -52,7 +52,11 @@ func (cn *conclusion) conclude() []Finding {
 		cn.findCleanTimes()
 	}
 	if cn.in.Preliminary {
-		cn.tellPreliminary()
+		cn.res.Preliminary = true
+		cn.notes.warn(Preliminary)
+	}
+	if cn.in.Preliminary || cn.in.Run != "" && len(cn.in.Counters) == 0 {
+		cn.tellKeptAdvice()
 	}
 	return cn.found
 }
@@ -66,11 +70,9 @@ func byWeight(found []Finding) []Finding {
 	return found
 }
 
-// tellPreliminary says what is still to come, and for which stages it does not
-// matter: those that wait for the host, whatever limits their kernels.
-func (cn *conclusion) tellPreliminary() {
-	cn.res.Preliminary = true
-	cn.notes.warn(Preliminary)
+// tellKeptAdvice says for which stages counters do not matter: those that wait for
+// the host, whatever limits their kernels.
+func (cn *conclusion) tellKeptAdvice() {
 	var waiting []string
 	for i := range cn.res.Stages {
 		if s := &cn.res.Stages[i]; s.Split.LaunchBound && !s.whole() {

@@ -12,6 +12,7 @@ const (
 	NoBaseline         fact.Code = "no-baseline"         //
 	BaselineStages     fact.Code = "baseline-stages"     // time
 	NoCounters         fact.Code = "no-counters"         //
+	CountersAhead      fact.Code = "counters-ahead"      // dir
 	CountersFailed     fact.Code = "counters-failed"     // why, cause
 	CountersEmpty      fact.Code = "counters-empty"      //
 	NoKernelCounters   fact.Code = "no-kernel-counters"  //

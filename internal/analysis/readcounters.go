@@ -83,6 +83,8 @@ func (cr *counterReader) readCounters(ctx context.Context) error {
 		cr.notes.lack(CountersEmpty)
 	case len(cr.ranges) > 0:
 		cr.notes.lack(NoKernelCounters)
+	case cr.run.countersAhead:
+		cr.notes.lack(CountersAhead, fact.File("dir", cr.in.Run))
 	case cr.run.noCounters != nil:
 		cr.notes.lack(CountersFailed, fact.Because("why", cr.run.noCounters.Text), fact.Because("cause", cr.run.noCounters.Cause))
 	default:

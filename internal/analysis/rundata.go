@@ -35,6 +35,7 @@ type runRecord struct {
 	unprofiledSeconds float64          // mean of the unprofiled runs as a whole; 0 where that is not known
 	captured          [2]time.Time     // from the first start to the last end of nsys; zero where that is not known
 	noCounters        *runs.Outcome    // why ncu failed, nil where it did not
+	countersAhead     bool             // counters are asked for and still to be taken: the run goes on, or was stopped before
 }
 
 // readRun takes from the run directory what the pipeline recorded.
@@ -88,6 +89,9 @@ func (r *runRecord) takeStep(s *runs.Step, n *notes) {
 	}
 	if s.Name == plan.StepUnprofiled && s.State == runs.StateDone {
 		r.unprofiledSeconds = meanSeconds(s.Attempts)
+	}
+	if s.Name == plan.StepNcu && (s.State == runs.StatePending || s.State == runs.StateRunning || s.State == runs.StateInterrupted) {
+		r.countersAhead = true
 	}
 	if last := s.Last(); s.Name == plan.StepNcu && last != nil && last.Outcome != nil && !last.Outcome.Usable {
 		r.noCounters = last.Outcome

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,9 @@ while :; do sleep 0.1; done
 	if err := json.Unmarshal(text, &r); err != nil || len(r.Findings) == 0 || len(r.Stages) == 0 || !r.Preliminary {
 		t.Errorf("%d findings, %d stages, preliminary %v: %v", len(r.Findings), len(r.Stages), r.Preliminary, err)
 	}
+	if len(r.Missing) == 0 || !slices.ContainsFunc(r.Missing, func(n analysis.Note) bool { return n.Is(analysis.CountersAhead) && n.Text("dir") == j.store.Dir() }) {
+		t.Errorf("what is missing: %+v", r.Missing)
+	}
 	for _, name := range []string{folder.PageFile, "report.md"} {
 		if !exists(j.store.Path(name)) {
 			t.Errorf("there is no %s", name)
@@ -125,6 +129,35 @@ while :; do sleep 0.1; done
 	}
 	if bad, err := runs.Verify(context.Background(), j.store); err != nil || len(bad) > 0 {
 		t.Errorf("%v, %v", bad, err)
+	}
+}
+
+// TestWithoutCounters: a run that stops after the timeline says for which stages
+// counters would not change the advice.
+func TestWithoutCounters(t *testing.T) {
+	j, _ := counting(t, func(p *plan.Pipeline) { p.Nsys.Enable, p.Ncu.Enable = true, false })
+	if err := j.store.WriteFile("nsys/run.sqlite", recordedTimeline(t, "llm")); err != nil {
+		t.Fatal(err)
+	}
+	if err := recordFiles(context.Background(), j.store, plan.StepNsys, "nsys/run.sqlite"); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.store.SkipStep(plan.StepNcu, fact.New(stepOff)); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.store.StartStep(plan.StepReport); err != nil {
+		t.Fatal(err)
+	}
+	m, err := report(context.Background(), j)
+	if err != nil || m.result == nil {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	notes := m.result.FirstNotes()
+	if len(notes) != 1 || !notes[0].Is(analysis.CountersKeepAdvice) || !slices.Contains(notes[0].Params["stages"].List, "decode") {
+		t.Errorf("first notes %+v", notes)
+	}
+	if !slices.ContainsFunc(m.result.Missing, func(n analysis.Note) bool { return n.Is(analysis.NoCounters) }) {
+		t.Errorf("what is missing: %+v", m.result.Missing)
 	}
 }
 
