@@ -30,18 +30,23 @@ const (
 type stepForm struct {
 	pattern *regexp.Regexp
 	kind    StepKind // where the groups do not decide it
+	// part is a regular expression without operators of NVTX filters that is found in
+	// such names, for ncu.
+	part string
 }
+
+const sglangStep = "step.(DECODE|EXTEND|MIXED) bs="
 
 var stepForms = []stepForm{
 	// vLLM; newer ones write the sizes as sq128sk256
-	{pattern: regexp.MustCompile(`^execute_(?:\d+_)?context_(?P<N>\d+)\((?:sq)?(?P<T>\d+)(?:sk\w+)?\)_generation_(?P<M>\d+)\((?:sq)?(?P<U>\d+)(?:sk\w+)?\)$`)},
+	{pattern: regexp.MustCompile(`^execute_(?:\d+_)?context_(?P<N>\d+)\((?:sq)?(?P<T>\d+)(?:sk\w+)?\)_generation_(?P<M>\d+)\((?:sq)?(?P<U>\d+)(?:sk\w+)?\)$`), part: "context_.*_generation_"},
 	// TensorRT-LLM; the number of the step and the tokens came later
-	{pattern: regexp.MustCompile(`^\[Executor\] _forward_step(?: \d+)?: (?P<N>\d+) ctx reqs, (?:(?P<T>\d+) ctx tokens, )?(?P<M>\d+) gen reqs$`)},
+	{pattern: regexp.MustCompile(`^\[Executor\] _forward_step(?: \d+)?: (?P<N>\d+) ctx reqs, (?:(?P<T>\d+) ctx tokens, )?(?P<M>\d+) gen reqs$`), part: "_forward_step.* gen reqs"},
 	// SGLang
-	{pattern: regexp.MustCompile(`^step\[DECODE bs=(?P<M>\d+)(?: toks=(?P<U>\d+))?\]$`), kind: Decode},
-	{pattern: regexp.MustCompile(`^step\[EXTEND bs=(?P<N>\d+)(?: toks=(?P<T>\d+))?\]$`), kind: Prefill},
-	{pattern: regexp.MustCompile(`^step\[MIXED bs=\d+(?: toks=\d+)?\]$`), kind: Mixed},
-	{pattern: regexp.MustCompile(`^scheduler\.run_batch$`), kind: Unknown},
+	{pattern: regexp.MustCompile(`^step\[DECODE bs=(?P<M>\d+)(?: toks=(?P<U>\d+))?\]$`), kind: Decode, part: sglangStep},
+	{pattern: regexp.MustCompile(`^step\[EXTEND bs=(?P<N>\d+)(?: toks=(?P<T>\d+))?\]$`), kind: Prefill, part: sglangStep},
+	{pattern: regexp.MustCompile(`^step\[MIXED bs=\d+(?: toks=\d+)?\]$`), kind: Mixed, part: sglangStep},
+	{pattern: regexp.MustCompile(`^scheduler\.run_batch$`), kind: Unknown, part: "scheduler.run_batch"},
 }
 
 // ParseStep reads the name of a step; false where no engine writes it so.
@@ -52,6 +57,18 @@ func ParseStep(name string) (Step, bool) {
 		}
 	}
 	return Step{}, false
+}
+
+// StepFilter is a regular expression that is found in the names of steps of the
+// engine that wrote this one, as filters of NVTX ranges take it; false for a name
+// that no engine writes.
+func StepFilter(name string) (string, bool) {
+	for _, f := range stepForms {
+		if f.pattern.MatchString(name) {
+			return f.part, true
+		}
+	}
+	return "", false
 }
 
 func (f *stepForm) read(m []string) Step {

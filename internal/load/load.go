@@ -6,12 +6,11 @@ package load
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,6 +34,7 @@ type Options struct {
 	IgnoreEOS  bool          // ask for an answer of full length
 	Timeout    time.Duration // of one request; 0 is none
 	Requests   int           // to send; 0 goes on until the context ends
+	Quiet      bool          // nothing is sent but by Ask
 }
 
 // A Request is what came of one request. Moments are nanoseconds since the start
@@ -57,11 +57,12 @@ type Load struct {
 	client *http.Client
 	began  time.Time
 	done   chan struct{}
+	ctx    context.Context // ends with the load
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
 	finished []Request
-	open     map[*Request]context.CancelCauseFunc
+	open     map[*Request]bool
 	sent     int
 }
 
@@ -70,7 +71,7 @@ type Load struct {
 // pauses before its next one.
 func Start(ctx context.Context, o Options) *Load {
 	ctx, cancel := context.WithCancel(ctx)
-	l := &Load{o: o, began: time.Now(), done: make(chan struct{}), cancel: cancel, open: map[*Request]context.CancelCauseFunc{}}
+	l := &Load{o: o, began: time.Now(), done: make(chan struct{}), ctx: ctx, cancel: cancel, open: map[*Request]bool{}}
 	l.client = &http.Client{Transport: &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 		MaxIdleConnsPerHost: 4096, DisableCompression: true,
@@ -78,9 +79,12 @@ func Start(ctx context.Context, o Options) *Load {
 	go func() {
 		defer close(l.done)
 		defer cancel()
-		if o.Rate > 0 {
+		switch {
+		case o.Quiet:
+			<-ctx.Done()
+		case o.Rate > 0:
 			l.openLoop(ctx)
-		} else {
+		default:
 			l.closedLoop(ctx)
 		}
 		l.client.CloseIdleConnections()
@@ -124,24 +128,26 @@ func (l *Load) Open() (open, waiting int) {
 	return len(l.open), waiting
 }
 
-// errRenewed says that a request was given up for another one.
-var errRenewed = errors.New("another request takes its place")
-
-// Renew gives up the n requests that have most tokens. They leave no record; each
-// client of a closed loop sends its next request instead, and with it a prompt.
-func (l *Load) Renew(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var answered []*Request
-	for r := range l.open {
-		if len(r.Tokens) > 0 {
-			answered = append(answered, r)
-		}
+// Ask sends requests beside those of the load, one for each prompt length (0 is
+// drawn as the load draws it), which all ask for so many tokens, and returns when
+// they have ended: true where all were answered. They are recorded as others are.
+func (l *Load) Ask(ctx context.Context, prompts []int, output int) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)()
+	var failed atomic.Bool
+	var wg sync.WaitGroup
+	for _, n := range prompts {
+		s, _ := l.next()
+		s.prompt, s.output = cmp.Or(n, s.prompt), output
+		wg.Go(func() {
+			if l.one(ctx, s) != "" {
+				failed.Store(true)
+			}
+		})
 	}
-	slices.SortFunc(answered, func(x, y *Request) int { return cmp.Or(len(y.Tokens)-len(x.Tokens), cmp.Compare(x.Sent, y.Sent)) })
-	for _, r := range answered[:min(n, len(answered))] {
-		l.open[r](errRenewed)
-	}
+	wg.Wait()
+	return !failed.Load()
 }
 
 // shape is what one request asks for.

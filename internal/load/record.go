@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/deepprof/deepprof/internal/format"
 )
@@ -30,8 +31,10 @@ type Record struct {
 	Ready  float64  `json:"ready_s"` // from the start until it served requests
 	Warmup float64  `json:"warmup_s"`
 	Window []Window `json:"windows"`
-	// Counted are the seconds from the start under ncu to each counted launch.
+	// Counted are the seconds from the start under ncu to each counted launch, Steps
+	// those of the load to the ends of steps: moments at which tokens came.
 	Counted []float64 `json:"counted_s,omitempty"`
+	Steps   []float64 `json:"steps_s,omitempty"`
 }
 
 // Shape is what the client sent.
@@ -77,6 +80,23 @@ type Window struct {
 	// CacheRead is how many places of the cache a decode step reads for each
 	// sequence, at the end of the window and by the server's own count.
 	CacheRead *float64 `json:"cache_read_tokens,omitempty"`
+}
+
+// Arrivals are the moments at which tokens came, in seconds, as far as they are a tenth
+// of a second apart.
+func Arrivals(list []Request) []float64 {
+	var all []int64
+	for _, r := range list {
+		all = append(all, r.Tokens...)
+	}
+	slices.Sort(all)
+	var out []float64
+	for i, at := range all {
+		if i == 0 || at-all[i-1] > 1e8 {
+			out = append(out, float64(at)/1e9)
+		}
+	}
+	return out
 }
 
 // Number is that of the profiled window with a report, counted from 1 among those

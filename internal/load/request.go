@@ -65,29 +65,23 @@ type piece struct {
 }
 
 // one sends a request and follows its answer; the kind of its error, "" where
-// there is none. A request that the end of the load or Renew cut off leaves no
-// record.
+// there is none. A request that the end of the load cut off leaves no record.
 func (l *Load) one(ctx context.Context, s shape) string {
 	r := &Request{Sent: l.Now(), Prompt: s.prompt}
-	inner, giveUp := context.WithCancelCause(ctx)
-	defer giveUp(nil)
-	l.mu.Lock()
-	l.open[r] = giveUp
-	l.mu.Unlock()
+	inner := ctx
 	if l.o.Timeout > 0 {
-		limited, cancel := context.WithTimeout(inner, l.o.Timeout)
+		limited, cancel := context.WithTimeout(ctx, l.o.Timeout)
 		defer cancel()
 		inner = limited
 	}
+	l.mu.Lock()
+	l.open[r] = true
+	l.mu.Unlock()
 	kind, detail := l.send(inner, r, s)
-	renewed := context.Cause(inner) == errRenewed
-	if (ctx.Err() != nil || renewed) && kind != "" {
+	if ctx.Err() != nil && kind != "" {
 		l.mu.Lock()
 		delete(l.open, r)
 		l.mu.Unlock()
-		if renewed {
-			return ""
-		}
 		return kind
 	}
 	if inner.Err() != nil && kind != "" {

@@ -49,6 +49,10 @@ type Options struct {
 	LaunchSkip  int
 	LaunchCount int    // 0 is no limit
 	FilterMode  string // global, per-gpu or per-launch-config; "" is global
+	// Kill has ncu end the program, which does not end by itself, once LaunchCount
+	// launches are counted. Where the count is of each GPU or configuration, ncu does
+	// not say when that is, and it is left out.
+	Kill bool
 
 	TargetProcesses string // all or application-only; "" is all, which 2022 does not default to
 	ClockControl    string // base or none; "" is base
@@ -263,6 +267,10 @@ func (o Options) addLaunches(f *tool.Flags) {
 		f.Since(2022, 4, "filter_mode per-launch-config")
 	}
 	f.Set("filter-mode", mode)
+	own := slices.ContainsFunc(o.ExtraArgs, func(arg string) bool { return strings.HasPrefix(arg, "--kill") })
+	if o.Kill && o.LaunchCount > 0 && mode == "global" && !own {
+		f.Set("kill", "on")
+	}
 }
 
 // Clocks are locked to base and caches flushed unless asked otherwise, so that counters

@@ -245,6 +245,10 @@ func (c *choice) price(t *Targets, passes int) {
 		source = "the first to the last event of the timeline"
 	}
 	c.cost = costModel{passes: passes, program: program.Seconds(), before: c.before(), first: c.first()}
+	if c.p.Served {
+		t.Serving = c.serving(c.ranked)
+		c.cost.steps = t.Serving.seconds()
+	}
 	t.Predicted.ProgramSeconds, t.Predicted.ProgramSource = round3(program.Seconds()), source
 	every := c.cost.process()
 	for i := range c.l.len() {

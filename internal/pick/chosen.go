@@ -86,6 +86,9 @@ func (c *chosen) processes(ctx context.Context, first int) error {
 			Options: run.options(c.Base, c.targets), Output: "ncu/run", Gates: run.Gates, Launches: len(run.Planned),
 			Expected: time.Duration(run.Seconds * float64(time.Second)),
 		}
+		if s := c.targets.Serving; s != nil {
+			request.Serving = *s
+		}
 		if i > 0 {
 			request.Output = fmt.Sprintf("ncu/run%d/run", i+1)
 		}

@@ -22,6 +22,7 @@ const (
 	usualBefore    = 23_000 // launches of two passes of a small Llama, 32 tokens each: where nothing is known
 	slowerInPass   = 3.0    // a kernel in a pass against the timeline: lower clocks, its memory saved and restored
 	startSeconds   = 3.0    // of one ncu process beside the program: injection, modules, the report
+	nodeSeconds    = 0.012  // of a kernel of a CUDA graph that is not counted: ncu runs the nodes of a graph one by one
 )
 
 // setPasses are the passes of the section sets.
@@ -112,6 +113,7 @@ type costModel struct {
 	program float64 // one run of the program
 	before  int     // launches that the program makes before the first that can be counted
 	first   int     // index of that first one in the timeline
+	steps   float64 // seconds of the steps of a server in which launches are counted, beside these
 }
 
 // launch predicts the seconds of the launch with an index that takes ns on the
@@ -126,7 +128,15 @@ func (m *costModel) launch(index int, ns int64) float64 {
 func (m *costModel) least() float64 { return m.launch(m.first, 0) }
 
 // process is the price of one more ncu process.
-func (m *costModel) process() float64 { return m.program + startSeconds }
+func (m *costModel) process() float64 { return m.program + startSeconds + m.steps }
+
+// seconds predicts what the steps of a server take under ncu beside the counted
+// launches: the one that runs when counting begins is followed by one with the first
+// prompts, and further prompts come in every second step, since they arrive while one
+// runs.
+func (s *Serving) seconds() float64 {
+	return nodeSeconds * s.GraphNodes * float64(max(1, 2*len(s.Prompts)))
+}
 
 func round3(x float64) float64 { return math.Round(x*1000) / 1000 }
 

@@ -35,6 +35,9 @@ type Counting struct {
 
 	Timeline *Traced // nil where there is none
 	Window   bool    // the timeline shows a window of the program
+	// Ranges are NVTX expressions that a server is counted in where the configuration
+	// names none: its steps. Reports show all regions still.
+	Ranges []string
 	// TimelineName is what targets.json calls it.
 	TimelineName string
 	Dir          string // of the run: reports are named relative to it
@@ -53,6 +56,7 @@ type Request struct {
 	Gates    []Gate        // that the program is to open and close; none counts everywhere
 	Launches int           // that it is to count; 0 where that is not known
 	Expected time.Duration // 0 where that is not known
+	Serving  Serving       // what a server is to compute meanwhile; zero where that is not known
 }
 
 // A Traced is a timeline with what is joined to it.
@@ -81,7 +85,10 @@ func (t *Traced) seen() []nvtx.Seen {
 // result, not an error.
 func (c *Counting) Do(ctx context.Context) (capture.Outcome, error) {
 	count := func() (capture.Outcome, error) { return c.countLaunches(ctx, nil) }
-	if c.Ncu.CLI.ReplayMode == plan.ReplayAuto {
+	switch {
+	case len(c.Ranges) > 0 && len(c.Ncu.CLI.NVTXInclude) == 0:
+		c.Ncu.CLI.NVTXInclude = c.Ranges
+	case c.Ncu.CLI.ReplayMode == plan.ReplayAuto:
 		count = func() (capture.Outcome, error) { return c.countByLadder(ctx) }
 	}
 	if c.Timeline == nil {
@@ -166,10 +173,14 @@ func (c *Counting) policy() Policy {
 
 // regionOptions say what the reports of regions show.
 func (c *Counting) regionOptions() *RegionOptions {
-	return &RegionOptions{
+	o := &RegionOptions{
 		Include: c.Ncu.CLI.NVTXInclude, Exclude: c.Ncu.CLI.NVTXExclude,
 		KernelInclude: c.Shown.KernelInclude, KernelExclude: c.Shown.KernelExclude, Aggregate: c.Shown.Aggregate,
 	}
+	if slices.Equal(o.Include, c.Ranges) {
+		o.Include = nil
+	}
+	return o
 }
 
 // regionFilters are the NVTX filters of the configuration. What selects nothing

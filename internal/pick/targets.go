@@ -33,6 +33,8 @@ type Targets struct {
 	LeftOut   []LeftOut  `json:"left_out,omitempty"` // what is not counted, by reason
 	Runs      []Run      `json:"runs"`
 	Predicted Prediction `json:"predicted"`
+	// Serving is what a server is made to compute; nil for other programs.
+	Serving *Serving `json:"serving,omitempty"`
 	// Trade says what other ways to count were weighed and why this one won.
 	Trade    fact.StoredList `json:"trade"`
 	Warnings []Reason        `json:"warnings,omitempty"`

@@ -35,7 +35,7 @@ func (j *job) ncuOptions(target []string) ncu.Options {
 	}
 	if workload.Serves(j.plan) {
 		e, _ := j.serverLine()
-		o.WaitForProfilerStart = o.WaitForProfilerStart || e.Profile != nil
+		o.WaitForProfilerStart, o.Kill = o.WaitForProfilerStart || e.Profile != nil, true
 	}
 	if j.lists != nil {
 		o.KnownSets, o.KnownSections = j.lists.Sets, j.lists.Sections
@@ -97,9 +97,13 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 		if err != nil {
 			return capture.Outcome{}, err
 		}
+		var ranges []string // of a server that cannot switch its profiler: its steps
+		if workload.Serves(j.plan) && t != nil && j.setup(plan.StepNcu).Engine.Profile == nil {
+			ranges = t.StepRanges()
+		}
 		counting := pick.Counting{
 			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.programTime(), BriefStart: workload.BriefWarmup(j.plan), Gates: j.gated(target),
-			Timeline: t, TimelineName: name, Window: workload.Serves(j.plan), Dir: j.store.Dir(), Say: j.Say,
+			Timeline: t, TimelineName: name, Window: workload.Serves(j.plan), Ranges: ranges, Dir: j.store.Dir(), Say: j.Say,
 			Count: func(ctx context.Context, r pick.Request) (capture.Outcome, error) {
 				if !workload.Serves(j.plan) {
 					return countWith(ctx, j, target, r, nil)

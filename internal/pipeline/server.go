@@ -212,7 +212,9 @@ func countServer(ctx context.Context, j *job, r pick.Request, take func(context.
 	if o, taken := serving.PortTaken(ctx, s.Base); taken {
 		return o, refuse(j.store, plan.StepNcu, j.dir, o)
 	}
-	m, err := s.Count(ctx, serving.Counting{Wanted: r.Launches, Expected: r.Expected, Logs: j.store.Path(path.Dir(r.Output)), Take: take})
+	m, err := s.Count(ctx, serving.Counting{
+		Wanted: r.Launches, Expected: r.Expected, Logs: j.store.Path(path.Dir(r.Output)), Take: take, Prompts: r.Serving.Lengths(), Batch: r.Serving.Batch,
+	})
 	if len(m.Record.Window) > 0 {
 		if err := writeJSON(j.store, serverFolder(plan.StepNcu)+"/"+load.RecordName, m.Record); err != nil {
 			j.tellError("warning", err)

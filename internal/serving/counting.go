@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"os"
@@ -22,18 +23,19 @@ import (
 // each counted launch, and nothing but the server's own end ends ncu.
 type counted struct {
 	*served
-	wanted int           // launches; 0 where that is not known
-	limit  time.Duration // of the load
-	done   atomic.Int64
-	began  time.Time
-	times  []float64  // seconds from began to each step forward
-	stats  load.Stats // of the requests, up to the end of the load
-	why    string     // it ended without a word of ncu's; "" where it went its way
-	giveUp context.CancelCauseFunc
+	Counting
+	limit   time.Duration // of the load
+	done    atomic.Int64
+	began   time.Time
+	clients int        // of ours that decode
+	times   []float64  // seconds from began to each step forward
+	stats   load.Stats // of the requests, up to the end of the load
+	why     string     // it ended without a word of ncu's; "" where it went its way
+	giveUp  context.CancelCauseFunc
 }
 
-// quietTime is how long no launch may be counted under load before none is
-// expected any more.
+// quietTime is how long no launch may be counted under a load of the user's before
+// none is expected any more.
 const quietTime = 30 * time.Second
 
 // stopTime is how long the server may take to switch its profiler off: a step
@@ -44,11 +46,20 @@ const stopTime = 5 * time.Second
 // is given up makes the server compute its prompt again.
 const requestTime = 4
 
+// onTime is how long after counting was switched on a token may still come of a step
+// that began before.
+const onTime = time.Second
+
 // A Counting is what ncu is to count of a server.
 type Counting struct {
 	Wanted   int           // launches; 0 where that is not known
 	Expected time.Duration // that it takes; 0 where that is not known
 	Logs     string        // folder of ncu's logs, which hold those of the server
+	// Prompts are the steps to count that have prompts: the tokens of each, 0 for as
+	// many as the load draws. None is one such prompt.
+	Prompts [][]int
+	// Batch is how many sequences decode in a step; 0 where that is not known.
+	Batch int
 	// Take starts ncu, tells how far it is, and returns when it has ended.
 	Take func(context.Context, func(capture.Progress)) (capture.Outcome, error)
 }
@@ -56,7 +67,10 @@ type Counting struct {
 // Count drives the server while ncu counts its launches. The record has no window
 // where no client of deepprof's own drove it.
 func (s Setup) Count(ctx context.Context, n Counting) (Measured, error) {
-	c := &counted{served: s.begin(), wanted: n.Wanted, limit: max(s.CountersTime, 2*n.Expected), began: time.Now()}
+	c := &counted{served: s.begin(), Counting: n, limit: max(s.CountersTime, 2*n.Expected), began: time.Now()}
+	if len(c.Prompts) == 0 {
+		c.Prompts = [][]int{{0}}
+	}
 	counting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	c.giveUp = giveUp
@@ -81,7 +95,7 @@ func (s Setup) Count(ctx context.Context, n Counting) (Measured, error) {
 // judgeWatchdog says that the server did not survive replay where its log, which
 // ncu's log holds, tells so.
 func (c *counted) judgeWatchdog(o *capture.Outcome, dir string) {
-	if o.Usable && c.done.Load() >= int64(c.wanted) || o.Kind == capture.Interrupted {
+	if o.Usable && c.done.Load() >= int64(c.Wanted) || o.Kind == capture.Interrupted {
 		return
 	}
 	for _, name := range []string{"stderr.log", "stdout.log"} {
@@ -114,7 +128,7 @@ func (c *counted) note(done int64) {
 func (c *counted) follow(ctx context.Context) {
 	err := c.untilReady(ctx, c.ReadyTimeout)
 	if err == nil {
-		err = c.drive(ctx, requestTime*c.limit)
+		err = c.drive(ctx, c.few)
 	}
 	if err != nil {
 		if ctx.Err() == nil { // else ncu has ended, and says why
@@ -124,22 +138,87 @@ func (c *counted) follow(ctx context.Context) {
 		return
 	}
 	start, stop, own := c.Engine.ProfileURLs(c.Base)
-	if own {
-		c.untilPrompted(ctx, c.WarmupLimit)
-		c.switchProfiler(ctx, start, c.Engine.Profile.Body, time.Minute)
+	var counting atomic.Int64 // the moment on the clock of the requests, from which steps are counted; 0 for not yet
+	if !own {
+		counting.Store(1)
 	}
-	c.untilCounted(ctx, c.limit)
+	asking, stopAsking := context.WithCancel(ctx)
+	defer stopAsking()
+	prompted := make(chan struct{})
+	go func() {
+		defer close(prompted)
+		c.prompt(asking, &counting)
+	}()
+	if own {
+		c.untilDecoding(ctx)
+		c.switchProfiler(ctx, start, c.Engine.Profile.Body, time.Minute)
+		if c.load != nil {
+			counting.Store(c.load.Now())
+		}
+	}
+	c.untilCounted(ctx, prompted, &counting)
 	if own {
 		c.switchProfiler(ctx, stop, "", stopTime) // SIGTERM ends it as well
 	}
+	stopAsking()
+	<-prompted
 	c.stopLoad()
 	c.end(ctx)
+}
+
+// few are the clients that decode while launches are counted: the others' prompts
+// are sent one step at a time, by prompt. Requests may take as long as the counting.
+func (c *counted) few(o *load.Options) {
+	most := 0
+	for _, p := range c.Prompts {
+		most = max(most, len(p))
+	}
+	if o.Rate > 0 {
+		o.Concurrency = cmp.Or(c.Batch, o.Concurrency)
+	} else {
+		o.Concurrency = max(0, o.Concurrency-most)
+	}
+	o.Rate, o.Timeout = 0, requestTime*c.limit
+	c.clients, o.Quiet = o.Concurrency, o.Concurrency == 0
+}
+
+// prompt sends prompts until each step that is to be counted has come, one after the
+// other: under ncu a step takes seconds, and the answers of clients take minutes, so
+// that none would come by itself. Before counting is on the first ones come again and
+// again, so that one is under way when it begins. Where nobody else decodes, they have
+// answers of some tokens.
+func (c *counted) prompt(ctx context.Context, counting *atomic.Int64) {
+	if c.load == nil {
+		return
+	}
+	output := 1
+	if c.clients == 0 {
+		output = 3
+	}
+	c.untilDecoding(ctx)
+	for k, failures := 0, 0; k < len(c.Prompts) && ctx.Err() == nil; {
+		ok := c.load.Ask(ctx, c.Prompts[k], output)
+		if !ok {
+			failures++
+			wait(ctx, 100*time.Millisecond)
+		}
+		if passed := c.passed(c.load.Now(), counting); passed && (ok || failures > 2) {
+			k, failures = k+1, 0
+		}
+	}
+}
+
+// passed tells whether what came at a moment was computed while launches were counted.
+func (c *counted) passed(at int64, counting *atomic.Int64) bool {
+	on := counting.Load()
+	return on > 0 && at > on+int64(onTime)
 }
 
 // stopLoad ends the requests and keeps what they showed.
 func (c *counted) stopLoad() {
 	if c.load != nil {
-		c.stats = load.Between(c.load.Requests(), 0, c.load.Now(), load.Target{}) // those that are open leave no record
+		list := c.load.Requests() // those that are open leave no record
+		c.stats, c.record.Steps = load.Between(list, 0, c.load.Now(), load.Target{}), load.Arrivals(list)
 		c.load.Stop()
 	}
 	if c.loader != nil {
@@ -147,28 +226,23 @@ func (c *counted) stopLoad() {
 	}
 }
 
-// countedPrompts is how many prompts are counted before steps that only decode: a
-// step takes seconds under ncu, and the prompts of all clients would take minutes.
-const countedPrompts = 2
-
-// untilPrompted waits until few clients wait for their first token, so that steps
-// of both kinds are counted soon.
-func (c *counted) untilPrompted(ctx context.Context, limit time.Duration) {
+// untilDecoding waits until every client has its first token.
+func (c *counted) untilDecoding(ctx context.Context) {
 	if c.load == nil {
 		return
 	}
-	all := 1
-	if l := c.Load; l.Rate == 0 {
-		all = max(1, l.Concurrency)
-	}
-	for until := time.Now().Add(limit); time.Now().Before(until) && ctx.Err() == nil; {
-		if open, waiting := c.load.Open(); open >= all && waiting <= countedPrompts {
+	for until := time.Now().Add(c.WarmupLimit); time.Now().Before(until) && ctx.Err() == nil; wait(ctx, 10*time.Millisecond) {
+		if open, waiting := c.load.Open(); open-waiting >= c.clients {
 			return
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(10 * time.Millisecond):
-		}
+	}
+}
+
+// wait waits for a time, or for the end of the context.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 
@@ -193,59 +267,41 @@ func (c *counted) switchProfiler(ctx context.Context, url, body string, limit ti
 	}
 }
 
-// untilCounted waits until ncu has what it was asked for, nothing more comes, or
-// the time is over.
-func (c *counted) untilCounted(ctx context.Context, limit time.Duration) {
-	last, since, renewed := int64(-1), time.Now(), time.Time{}
-	var from int64 // the moment of since on the clock of the requests
-	for until := time.Now().Add(limit); time.Now().Before(until) && ctx.Err() == nil; {
+// untilCounted waits until ncu has what it was asked for, every step that was to come
+// has come, or the time is over. Under a load of the user's nothing tells of steps:
+// there it waits until nothing more is counted for a while.
+func (c *counted) untilCounted(ctx context.Context, prompted <-chan struct{}, counting *atomic.Int64) {
+	last, since := int64(-1), time.Now()
+	for until := time.Now().Add(c.limit); time.Now().Before(until) && ctx.Err() == nil; wait(ctx, 100*time.Millisecond) {
 		if now := c.done.Load(); now != last {
 			last, since = now, time.Now()
-			if c.load != nil {
-				from = c.load.Now()
-			}
 		}
-		if c.wanted > 0 && last >= int64(c.wanted) || last > 0 && time.Since(since) > quietTime && (c.load == nil || bothPassed(c.load.Requests(), from)) {
+		if c.Wanted > 0 && last >= int64(c.Wanted) {
 			return
 		}
-		if time.Since(since) > renewTime && time.Since(renewed) > renewTime || renewed.IsZero() {
-			c.renewPrompts()
-			renewed = time.Now()
+		if c.load == nil && last > 0 && time.Since(since) > quietTime {
+			return
 		}
 		select {
-		case <-ctx.Done():
-		case <-time.After(250 * time.Millisecond):
+		case <-prompted:
+			if c.load != nil && c.decoded(counting) {
+				return
+			}
+		default:
 		}
 	}
 }
 
-// renewTime is how long nothing may be counted before prompts are sent: launches of
-// prompts may be what is left, and answers take minutes under ncu.
-const renewTime = 10 * time.Second
-
-// renewPrompts has some clients give up their answers for new prompts, where none
-// waits.
-func (c *counted) renewPrompts() {
-	if c.load == nil || c.Load.Rate > 0 { // in an open loop they come by themselves
-		return
-	}
-	if _, waiting := c.load.Open(); waiting == 0 {
-		c.load.Renew(countedPrompts)
-	}
-}
-
-// bothPassed tells whether both kinds of step came to their end after a moment: a
-// prompt has its first token, and an answer another one. A step can take longer
-// than quietTime under ncu without a launch that is counted.
-func bothPassed(requests []load.Request, from int64) bool {
-	var prompt, decode bool
-	for _, r := range requests {
+// decoded tells whether a step of decode came to its end while launches were counted.
+func (c *counted) decoded(counting *atomic.Int64) bool {
+	for _, r := range c.load.Requests() {
 		for i, at := range r.Tokens {
-			prompt = prompt || i == 0 && at > from
-			decode = decode || i > 0 && at > from
+			if i > 0 && c.passed(at, counting) {
+				return true
+			}
 		}
 	}
-	return prompt && decode
+	return false
 }
 
 // end sends SIGTERM to the server, after which ncu writes its report and ends, and

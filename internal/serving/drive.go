@@ -24,9 +24,9 @@ import (
 // errLoad says that the load has ended or fails; its text is the evidence.
 var errLoad = errors.New("the load failed")
 
-// drive starts what sends requests. Under ncu requests may take as long as the
-// counting itself.
-func (s *served) drive(ctx context.Context, timeout time.Duration) error {
+// drive starts what sends requests. Change, where it is not nil, has the last word
+// about the built-in client.
+func (s *served) drive(ctx context.Context, change func(*load.Options)) error {
 	l := s.Load
 	switch l.Kind {
 	case plan.LoadNone:
@@ -43,7 +43,9 @@ func (s *served) drive(ctx context.Context, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	o.Timeout = timeout
+	if change != nil {
+		change(&o)
+	}
 	s.record.Shape = &load.Shape{Endpoint: l.Endpoint, Model: o.Model, Concurrency: l.Concurrency, Rate: l.Rate, Prompt: l.Prompt, Output: l.Output, Seed: l.Seed}
 	s.load = load.Start(ctx, o)
 	return nil
@@ -61,7 +63,7 @@ func (s *served) clientOptions(ctx context.Context) (load.Options, error) {
 	}
 	o := load.Options{
 		URL: s.Base, Chat: l.Endpoint == "chat", Model: l.Model, Prompt: prompt, Output: output, Concurrency: l.Concurrency, Rate: l.Rate,
-		Seed: uint64(l.Seed), Vocabulary: l.Vocabulary, IgnoreEOS: l.IgnoreEOS,
+		Seed: uint64(l.Seed), Vocabulary: l.Vocabulary, IgnoreEOS: l.IgnoreEOS, Timeout: l.Timeout,
 	}
 	if o.Model == "" {
 		o.Model, err = s.firstModel(ctx)

@@ -66,7 +66,7 @@ func (s Setup) Measure(ctx context.Context, command tool.Command) Measured {
 }
 
 func (s *served) measureUnprofiled(ctx context.Context) error {
-	if err := s.drive(ctx, s.Load.Timeout); err != nil {
+	if err := s.drive(ctx, nil); err != nil {
 		return err
 	}
 	if err := s.warmUp(ctx); err != nil {

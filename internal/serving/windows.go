@@ -111,7 +111,7 @@ func (s *profiled) windows(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.drive(ctx, s.Load.Timeout); err != nil {
+	if err := s.drive(ctx, nil); err != nil {
 		return err
 	}
 	if err := s.warmUp(ctx); err != nil {

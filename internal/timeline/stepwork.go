@@ -38,7 +38,7 @@ type StepWork struct {
 // its layers; its kernels are those of launched in the same order.
 func StepWorkOf(launched, captured *Attribution) []StepWork {
 	t := launched.t
-	classes, layers := stepsOfPlaces(launched), layersOfPlaces(captured, false)
+	steps, layers := launched.PlaceSteps(), layersOfPlaces(captured, false)
 	type key struct {
 		class    StepClassKey
 		layer    string
@@ -47,10 +47,11 @@ func StepWorkOf(launched, captured *Attribution) []StepWork {
 	sums := map[key]*StepWork{}
 	var out []*StepWork
 	for i := range t.Kernels {
-		class, ok := classes[launched.KernelPlace(i)]
+		step, ok := steps[launched.KernelPlace(i)]
 		if !ok {
 			continue
 		}
+		class := classOfStep(step)
 		k := key{class, layers[captured.KernelPlace(i)], t.Kernels[i].Function}
 		s := sums[k]
 		if s == nil {
@@ -68,13 +69,13 @@ func StepWorkOf(launched, captured *Attribution) []StepWork {
 	return rows
 }
 
-// stepsOfPlaces gives the class of the step around each place that has one.
-func stepsOfPlaces(a *Attribution) map[uint32]StepClassKey {
-	out := map[uint32]StepClassKey{}
+// PlaceSteps gives the step of a serving engine around each place that has one.
+func (a *Attribution) PlaceSteps() map[uint32]engine.Step {
+	out := map[uint32]engine.Step{}
 	for place, p := range a.Places() {
 		for _, id := range p.All {
 			if s, ok := engine.ParseStep(a.nodeName(id)); ok {
-				out[uint32(place)] = classOfStep(s)
+				out[uint32(place)] = s
 			}
 		}
 	}
