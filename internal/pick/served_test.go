@@ -1,0 +1,105 @@
+package pick
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// servedTimeline is a window of a server by hand: steps of decode by a CUDA graph, a
+// step with one prompt of 512 tokens beside them, and one with two.
+func servedTimeline() *builder {
+	b := newBuilder()
+	thread := b.process(7, 1)
+	queue := b.queue(0, 0, 7)
+	graph, prompt, both := b.function("_Z5graphv", "graph()", "graph"), b.function("_Z6promptv", "prompt()", "prompt"), b.function("_Z4bothv", "both()", "both")
+	block := [3]int32{128, 1, 1}
+	one, two := b.config([3]int32{4, 1, 1}, block, 0), b.config([3]int32{8, 1, 1}, block, 0)
+	step := func(name string, kernels ...func()) {
+		end := b.push(thread, name)
+		for _, k := range kernels {
+			k()
+		}
+		end()
+	}
+	decode := func() {
+		for range 3 {
+			b.launch(thread, queue, graph, one, 50_000)
+			b.t.Kernels[len(b.t.Kernels)-1].GraphNode = 1<<32 | 5
+		}
+	}
+	run := func(f, c uint32, ns int64) func() { return func() { b.launch(thread, queue, f, c, ns) } }
+	for range 6 {
+		step("execute_context_0(0)_generation_8(8)", decode)
+	}
+	for range 2 {
+		step("execute_context_1(512)_generation_7(7)", decode, run(prompt, one, 90_000), run(both, one, 10_000))
+	}
+	step("execute_context_2(1024)_generation_6(6)", decode, run(prompt, two, 20_000), run(both, one, 10_000))
+	return b
+}
+
+// TestServing: each chosen group asks for a step that has it, unless steps that
+// decode or that are asked for already do; the price has the nodes of graphs that are
+// not counted.
+func TestServing(t *testing.T) {
+	at := servedTimeline().t.Attribute()
+	served, err := Choose(Load(at), Policy{Served: true, Partial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Serving{Prompts: []Prompts{{1, 512}, {2, 1024}}, Batch: 8, GraphNodes: 3}
+	if !reflect.DeepEqual(served.Serving, want) {
+		t.Errorf("got %+v, want %+v", served.Serving, want)
+	}
+	if got := served.Serving.Lengths(); !reflect.DeepEqual(got, [][]int{{512}, {512, 512}}) {
+		t.Errorf("prompts of %v", got)
+	}
+	if got := (Serving{Prompts: []Prompts{{3, 100}}}).Lengths(); !reflect.DeepEqual(got, [][]int{{33, 33, 34}}) {
+		t.Errorf("prompts of %v", got)
+	}
+	plain, err := Choose(Load(at), Policy{Partial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain.Serving != nil {
+		t.Errorf("a program that does not serve: %+v", plain.Serving)
+	}
+	if more := want.seconds() / nodeSeconds; more < 11.9 || more > 12.1 {
+		t.Errorf("the price of %v nodes for four steps of 3", more)
+	}
+}
+
+// TestStepRanges: the steps of an engine, by an expression that ncu takes and that
+// selects all of them and nothing else.
+func TestStepRanges(t *testing.T) {
+	b := servedTimeline()
+	traced := Trace(&b.t)
+	ranges := traced.StepRanges()
+	if !slices.Equal(ranges, []string{"regex:context_.*_generation_"}) {
+		t.Fatalf("got %q", ranges)
+	}
+	f, err := ResolveFilters(ranges, nil, traced.seen())
+	if err != nil || !slices.Equal(f.Include, []string{"regex:context_.*_generation_/"}) {
+		t.Errorf("got %q, %v", f.Include, err)
+	}
+	targets, err := Choose(traced.launches, Policy{Include: ranges, Served: true, Partial: true})
+	if err != nil || targets.Totals.RegionLaunches != targets.Totals.Launches {
+		t.Errorf("of %d launches %d are in steps: %v", targets.Totals.Launches, targets.Totals.RegionLaunches, err)
+	}
+	b.t.Ranges = nil
+	if got := Trace(&b.t).StepRanges(); got != nil {
+		t.Errorf("without steps %q", got)
+	}
+	domain := servedTimeline()
+	domain.t.Domains = append(domain.t.Domains, timeline.Domain{Name: domain.name("TensorRT-LLM")})
+	for i := range domain.t.Ranges {
+		domain.t.Ranges[i].Domain, domain.t.Ranges[i].Name = 1, domain.name("[Executor] _forward_step 3: 0 ctx reqs, 8 gen reqs")
+	}
+	traced = Trace(&domain.t)
+	if f, err = ResolveFilters(traced.StepRanges(), nil, traced.seen()); err != nil || !slices.Equal(f.Include, []string{"regex:TensorRT-LLM@_forward_step.* gen reqs/"}) {
+		t.Errorf("got %q, %v", f.Include, err)
+	}
+}
