@@ -84,7 +84,7 @@ func annotated(ctx context.Context, j *job, step string, take func() (capture.Ou
 		}
 		o, err = take()
 	}
-	return o, errors.Join(err, recordFiles(ctx, j.store, step, annotateFiles(j, step)...))
+	return o, errors.Join(err, j.store.AddFiles(ctx, step, annotateFiles(j, step)...))
 }
 
 // annotateFiles are the side files of a step.

@@ -89,7 +89,7 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 		if workload.HasRanks(target) && p.Ncu.Pick.Collectives && ncu.PeersOption(j.lists) == "" {
 			j.tell(noCommunicator, fact.Name("tool", j.ncu.String()))
 		}
-		name := timelineOf(j.store.Manifest())
+		name := j.store.Timeline()
 		if workload.Serves(j.plan) {
 			name = windowTimeline(j.store)
 		}
@@ -112,14 +112,14 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 					return countWith(ctx, j, target, r, tell)
 				})
 			},
-			Refused: func(o capture.Outcome) error { return refuse(j.store, plan.StepNcu, j.dir, o) },
+			Refused: func(o capture.Outcome) error { return capture.Refuse(j.store, plan.StepNcu, j.dir, o) },
 			Save:    func(t *pick.Targets) error { return saveTargets(j.store, t) },
 		}
 		o, err := counting.Do(ctx)
 		if err != nil || !exists(j.store.Path(pick.TargetsFile)) {
 			return o, err
 		}
-		return o, recordFiles(ctx, j.store, plan.StepNcu, pick.TargetsFile)
+		return o, j.store.AddFiles(ctx, plan.StepNcu, pick.TargetsFile)
 	})
 	if err != nil {
 		return m, err
@@ -213,7 +213,7 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, tel
 		asked = []string{capture.DataResults}
 	}
 	result.JudgeMissing(asked, got)
-	return result.Outcome, recordCapture(ctx, j.store, path.Dir(r.Output), j.dir, result, slices.Concat(result.Reports, result.Kept, gates))
+	return result.Outcome, result.Store(ctx, j.store, path.Dir(r.Output), j.dir, slices.Concat(result.Reports, result.Kept, gates))
 }
 
 // envNames are the names of the variables of an environment.

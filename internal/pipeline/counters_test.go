@@ -87,7 +87,7 @@ func counting(t *testing.T, change func(*plan.Pipeline), scripts ...string) (*jo
 	if err := store.WriteFile("nsys/run.sqlite", recordedTimeline(t, "toy")); err != nil {
 		t.Fatal(err)
 	}
-	if err := recordWork(context.Background(), store, plan.StepNsys, capture.Outcome{}, "nsys/run.sqlite"); err != nil {
+	if err := capture.StoreWork(context.Background(), store, plan.StepNsys, capture.Outcome{}, "nsys/run.sqlite"); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.StartStep(plan.StepNcu); err != nil {

@@ -98,7 +98,7 @@ func (e *execution) step(ctx context.Context, s step) error {
 	made, err := e.do(ctx, s)
 	result.Seconds = time.Since(start).Seconds()
 	result.Outcome = judged(ctx, made.Outcome, err)
-	if result.State = stateOf(result.Outcome); result.State != runs.StateDone {
+	if result.State = result.Outcome.State(); result.State != runs.StateDone {
 		result.Reason = verdictFact(result.Outcome)
 	}
 	if made.result != nil {
@@ -108,7 +108,7 @@ func (e *execution) step(ctx context.Context, s step) error {
 	if !s.quiet || result.State != runs.StateDone {
 		e.job.tell(stepEnded, fact.Name("step", s.name), fact.Name("kind", string(result.Outcome.Kind)), fact.Seconds("time", result.Seconds))
 	}
-	if err := recordVerdict(e.job.store, s.name, result.Outcome); err != nil {
+	if err := capture.StoreVerdict(e.job.store, s.name, result.Outcome); err != nil {
 		return err
 	}
 	return e.job.store.EndStep(s.name, result.State, result.Reason)
@@ -167,18 +167,6 @@ func (e *execution) unproven() bool {
 	return slices.ContainsFunc(e.summary.Steps, func(r StepResult) bool {
 		return r.State == runs.StateFailed && slices.ContainsFunc(e.job.steps, func(s step) bool { return s.name == r.Name && s.proves })
 	})
-}
-
-// stateOf is the state of a step by what came of it. A capture that was cut off
-// is not done, however good the part is that there is.
-func stateOf(o capture.Outcome) runs.State {
-	switch {
-	case o.Kind == capture.Interrupted:
-		return runs.StateInterrupted
-	case !o.Usable, slices.Contains([]capture.Kind{capture.TimedOut, capture.Stalled, capture.HungCollective, capture.LoadFailed, capture.SessionLost}, o.Kind), o.CutShort():
-		return runs.StateFailed
-	}
-	return runs.StateDone
 }
 
 // statusOf is how a run stands by its steps, and why.

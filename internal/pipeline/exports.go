@@ -41,7 +41,7 @@ var summaries = []struct {
 // exportTimeline writes the timeline's tables as CSV into the run. The capture
 // stays good where that fails: the failure is told.
 func exportTimeline(ctx context.Context, j *job) error {
-	name := timelineOf(j.store.Manifest())
+	name := j.store.Timeline()
 	if name == "" {
 		j.tell(noOneTimeline, fact.Key("key", "pipeline.nsys.stats_csv"))
 		return nil
@@ -66,7 +66,7 @@ func exportTimeline(ctx context.Context, j *job) error {
 		}
 		made = append(made, s.name)
 	}
-	return recordFiles(ctx, j.store, plan.StepNsys, made...)
+	return j.store.AddFiles(ctx, plan.StepNsys, made...)
 }
 
 // exportCounters writes every metric of every counted launch as CSV into the
@@ -92,7 +92,7 @@ func exportCounters(ctx context.Context, j *job) error {
 		}
 		made = append(made, name)
 	}
-	return recordFiles(ctx, j.store, plan.StepNcu, made...)
+	return j.store.AddFiles(ctx, plan.StepNcu, made...)
 }
 
 // writeExport writes a file of the run whole or not at all.
@@ -132,5 +132,5 @@ func listSections(ctx context.Context, j *job) error {
 		j.tellError("note", err)
 		return nil
 	}
-	return recordFiles(ctx, j.store, plan.StepNcu, sectionsName)
+	return j.store.AddFiles(ctx, plan.StepNcu, sectionsName)
 }

@@ -139,7 +139,7 @@ func TestWithoutCounters(t *testing.T) {
 	if err := j.store.WriteFile("nsys/run.sqlite", recordedTimeline(t, "llm")); err != nil {
 		t.Fatal(err)
 	}
-	if err := recordFiles(context.Background(), j.store, plan.StepNsys, "nsys/run.sqlite"); err != nil {
+	if err := j.store.AddFiles(context.Background(), plan.StepNsys, "nsys/run.sqlite"); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.store.SkipStep(plan.StepNcu, fact.New(stepOff)); err != nil {

@@ -1,11 +1,9 @@
 package pipeline
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,11 +12,8 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/runs"
-	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -88,61 +83,11 @@ func (j *job) setBehind(c *capture.Capture, step string, target []string) {
 	}
 }
 
-// A begun rank is what the script of ranks wrote when a rank began.
-type begun struct {
-	Rank, Local, World, Process int
-	Host, Chosen                string
-}
-
-// begunRanks reads the ranks of a step that began.
-func begunRanks(store *runs.Run, step string) map[int]begun {
-	all := map[int]begun{}
-	for _, file := range tool.Match(store.Path(path.Join(step, workload.RanksFolder)), "*.json") {
-		var b begun
-		if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &b) == nil {
-			all[b.Rank] = b
-		}
-	}
-	return all
-}
-
-// identify tells of files of a capture behind a launcher which rank they are of.
-func identify(store *runs.Run, step string, files []runs.File) {
-	ranks := begunRanks(store, step)
-	if len(ranks) == 0 {
-		return
-	}
-	counted := -1 // of counters there is one report
-	for r, b := range ranks {
-		if b.Chosen == "yes" {
-			counted = r
-		}
-	}
-	for i := range files {
-		var rank int
-		switch id := timeline.IdentityOfName(format.BaseName(files[i].Path)); runs.KindOf(files[i].Path) {
-		case runs.TimelineFile, runs.TimelineReportFile:
-			if id.Rank == nil {
-				continue
-			}
-			rank = *id.Rank
-		case runs.CountersFile:
-			rank = counted
-		default:
-			continue
-		}
-		if b, ok := ranks[rank]; ok {
-			files[i].Of = &timeline.Identity{Rank: &b.Rank, Local: &b.Local, World: b.World, Host: b.Host}
-		}
-	}
-}
-
 // countedRank is the rank that counters are taken of: the lowest with a timeline,
 // else the first that the plan chooses.
 func (j *job) countedRank() string {
 	if j.store != nil {
-		m := j.store.Manifest()
-		if of := rankTimeline(m); of != nil && of.Of.Rank != nil {
+		if of := j.store.RankTimeline(); of != nil && of.Of.Rank != nil {
 			return strconv.Itoa(*of.Of.Rank)
 		}
 	}
@@ -152,22 +97,4 @@ func (j *job) countedRank() string {
 		}
 	}
 	return "0"
-}
-
-// rankTimeline is the timeline of the lowest rank; nil where there are no ranks.
-func rankTimeline(m runs.Manifest) *runs.File {
-	s := m.Step(plan.StepNsys)
-	if s == nil {
-		return nil
-	}
-	var found *runs.File
-	for _, f := range s.Files() {
-		if f.Of == nil || f.Of.Rank == nil || filepath.Ext(f.Path) != ".sqlite" {
-			continue
-		}
-		if found == nil || f.Of.Compare(*found.Of) < 0 {
-			found = &f
-		}
-	}
-	return found
 }

@@ -41,7 +41,8 @@ func TestStateOf(t *testing.T) {
 		{capture.Interrupted, true, runs.StateInterrupted},
 		{capture.Permission, false, runs.StateFailed},
 	} {
-		if got := stateOf(capture.Outcome{Kind: c.kind, Usable: c.usable}); got != c.want {
+		o := capture.Outcome{Kind: c.kind, Usable: c.usable}
+		if got := o.State(); got != c.want {
 			t.Errorf("%s, usable %v: %s, want %s", c.kind, c.usable, got, c.want)
 		}
 	}

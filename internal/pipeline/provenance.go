@@ -109,7 +109,7 @@ func writeProvenance(ctx context.Context, j *job) (made, error) {
 	}
 	o := capture.Outcome{Kind: capture.Captured, Usable: true, What: fact.New(provenanceRecorded)}
 	wrote := slices.DeleteFunc([]string{runs.EnvName, runs.ConfigName, runs.PlanName, runs.InputsName}, func(name string) bool { return !exists(j.store.Path(name)) })
-	return made{Outcome: o}, recordWork(ctx, j.store, plan.StepProvenance, o, wrote...)
+	return made{Outcome: o}, capture.StoreWork(ctx, j.store, plan.StepProvenance, o, wrote...)
 }
 
 // output runs a program for what it prints.

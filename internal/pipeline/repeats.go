@@ -30,7 +30,7 @@ func runRepeats(ctx context.Context, j *job) (made, error) {
 			return made{Outcome: o}, nil
 		}
 	}
-	return made{Outcome: o}, recordWork(ctx, j.store, plan.StepRepeats, o)
+	return made{Outcome: o}, capture.StoreWork(ctx, j.store, plan.StepRepeats, o)
 }
 
 // repeat is the job of the n-th process: what is repeated and nothing else.

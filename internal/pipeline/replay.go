@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -120,7 +121,7 @@ func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepRes
 		}
 		s.Attempts[i].Files = files
 		if a.Outcome != nil {
-			result.Outcome = played(*a.Outcome)
+			result.Outcome = capture.FromStored(*a.Outcome)
 		}
 	}
 	if s.Name != plan.StepProvenance && s.State != runs.StateSkipped {

@@ -28,7 +28,7 @@ func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, err
 		if s := m.Step(plan.StepReport); written != nil || s == nil || s.State != runs.StateDone {
 			return nil // nothing there vouches for the files
 		}
-		files, err := store.HashFiles(ctx, within(store, made)...)
+		files, err := store.HashFiles(ctx, store.Within(made...)...)
 		if err != nil {
 			return err
 		}
@@ -160,9 +160,9 @@ func recordReport(ctx context.Context, j *job, step string, o capture.Outcome, f
 	if err := j.store.StartAttempt(step, j.store.Dir(), "deepprof", "analyze", j.store.Dir()); err != nil {
 		return err
 	}
-	hashed, err := j.store.HashFiles(context.WithoutCancel(ctx), within(j.store, files)...)
+	hashed, err := j.store.HashFiles(context.WithoutCancel(ctx), j.store.Within(files...)...)
 	if err != nil {
 		return err
 	}
-	return j.store.EndAttempt(step, runs.Result{Outcome: recorded(o), Files: hashed})
+	return j.store.EndAttempt(step, runs.Result{Outcome: o.Stored(), Files: hashed})
 }

@@ -23,7 +23,7 @@ func keptRanks(ctx context.Context, j *job, s step) (*rankFiles, error) {
 	if s.name != plan.StepNsys || !j.behindLauncher() {
 		return nil, nil
 	}
-	ranks := begunRanks(j.store, s.name)
+	ranks := capture.BegunRanks(j.store, s.name)
 	exports, world := map[string]string{}, 0
 	o := capture.Outcome{Kind: capture.WithWarnings, Usable: true}
 	var files []string
@@ -51,7 +51,7 @@ func keptRanks(ctx context.Context, j *job, s step) (*rankFiles, error) {
 	}
 	o.What = fact.New(ranksKept, fact.Count("n", len(o.Reports)), fact.Count("of", max(world, len(o.Reports))))
 	j.tell(ranksStand, fact.Because("what", o.What))
-	return &rankFiles{o, within(j.store, files)}, nil
+	return &rankFiles{o, j.store.Within(files...)}, nil
 }
 
 // rankFiles are what ranks left, and the verdict on them.
@@ -85,9 +85,9 @@ func recordRanks(ctx context.Context, store *runs.Run, name string, ranks rankFi
 	if err != nil {
 		return err
 	}
-	identify(store, name, files)
+	capture.Identify(store, name, files)
 	if err := store.StartAttempt(name, ""); err != nil {
 		return err
 	}
-	return store.EndAttempt(name, runs.Result{Outcome: recorded(ranks.Outcome), Files: files})
+	return store.EndAttempt(name, runs.Result{Outcome: ranks.Outcome.Stored(), Files: files})
 }

@@ -210,7 +210,7 @@ func countServer(ctx context.Context, j *job, r pick.Request, take func(context.
 	}
 	s := j.setup(plan.StepNcu)
 	if o, taken := serving.PortTaken(ctx, s.Base); taken {
-		return o, refuse(j.store, plan.StepNcu, j.dir, o)
+		return o, capture.Refuse(j.store, plan.StepNcu, j.dir, o)
 	}
 	m, err := s.Count(ctx, serving.Counting{
 		Wanted: r.Launches, Expected: r.Expected, Logs: j.store.Path(path.Dir(r.Output)), Take: take, Prompts: r.Serving.Lengths(), Batch: r.Serving.Batch,
@@ -248,7 +248,7 @@ func recordServed(ctx context.Context, store *runs.Run, step string, m serving.M
 			hashed[i].Of = &timeline.Identity{Window: n}
 		}
 	}
-	return store.EndAttempt(step, runs.Result{Outcome: recorded(m.Outcome), Files: hashed})
+	return store.EndAttempt(step, runs.Result{Outcome: m.Outcome.Stored(), Files: hashed})
 }
 
 // windowTimeline is the export of the window that counters are chosen from; "" where

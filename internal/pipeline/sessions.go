@@ -64,24 +64,8 @@ func runUnprofiled(ctx context.Context, j *job) (made, error) {
 	if !workload.Shipped(j.plan) {
 		return runProgram(ctx, j, plan.StepUnprofiled, "workload", j.env)
 	}
-	o, err := repeatedly(u.Repeats, one)
+	o, err := capture.Repeatedly(u.Repeats, one)
 	return made{Outcome: o}, errors.Join(err, publish(ctx, j.store, plan.StepUnprofiled, workload.MetricsName))
-}
-
-// repeatedly runs a program some times, until it fails. The outcome is the first
-// that is not plain success.
-func repeatedly(times int, one func(n int) (capture.Outcome, error)) (capture.Outcome, error) {
-	all := capture.Outcome{Kind: capture.Captured, What: fact.New(capture.WorkloadRan), Usable: true}
-	for i := range times {
-		o, err := one(i + 1)
-		if err != nil || !o.Usable {
-			return o, err
-		}
-		if o.Kind != all.Kind {
-			all = o
-		}
-	}
-	return all, nil
 }
 
 // runProgram runs a command of the user's without a profiler, as often as the
@@ -95,26 +79,18 @@ func runProgram(ctx context.Context, j *job, step, folder string, env []string) 
 	}
 	program, missing := capture.FindTarget(shown, command.Dir, command.Env)
 	if missing != nil {
-		return made{Outcome: *missing}, refuse(j.store, step, j.dir, *missing, shown...)
+		return made{Outcome: *missing}, capture.Refuse(j.store, step, j.dir, *missing, shown...)
 	}
 	if found, err := exec.LookPath(command.Path); err != nil || found != program {
 		command.Path = program // by the PATH of the workload, not of this process
 	}
-	o, err := repeatedly(u.Repeats, func(n int) (capture.Outcome, error) {
-		return recordProgram(ctx, j.store, step, capture.Program{
+	o, err := capture.Repeatedly(u.Repeats, func(n int) (capture.Outcome, error) {
+		return capture.StoreProgram(ctx, j.store, step, capture.Program{
 			Command: command, Stdout: j.store.Path(fmt.Sprintf("%s/stdout.%d.log", folder, n)), Stderr: j.store.Path(fmt.Sprintf("%s/stderr.%d.log", folder, n)),
 			Limits: j.limits(u.Timeout), LimitKey: "pipeline.unprofiled.timeout_s", Interrupts: j.Interrupts, Progress: j.elapsed(step),
 		}, shown, func(*capture.Outcome, *tool.Exit) {}, func() []string { return nil })
 	})
 	return made{Outcome: o}, err
-}
-
-// refuse records that a command was not started at all.
-func refuse(store *runs.Run, name, dir string, o capture.Outcome, command ...string) error {
-	if err := store.StartAttempt(name, dir, command...); err != nil {
-		return err
-	}
-	return store.EndAttempt(name, runs.Result{Outcome: recorded(o)})
 }
 
 // elapsed shows how long a step runs already.
@@ -195,7 +171,7 @@ func runSession(ctx context.Context, j *job, step, folder, then string, timeout 
 			explain(o, workload.Judge(*exit, dir, workload.ModeOf(step)), dir)
 		}
 	}
-	return recordProgram(ctx, j.store, step, p, argv, judge, func() []string { return append(sessionFiles(j.store, folder), deviationsName) })
+	return capture.StoreProgram(ctx, j.store, step, p, argv, judge, func() []string { return append(sessionFiles(j.store, folder), deviationsName) })
 }
 
 // explain puts what a session itself says of its end into the outcome.
@@ -269,7 +245,7 @@ func profiled(ctx context.Context, j *job, step string, take func(target []strin
 	if err != nil {
 		return made{Outcome: o}, err
 	}
-	return made{Outcome: o}, recordFiles(ctx, j.store, step, append(sessionFiles(j.store, folder), deviationsName)...)
+	return made{Outcome: o}, j.store.AddFiles(ctx, step, append(sessionFiles(j.store, folder), deviationsName)...)
 }
 
 // sessionFiles are the files that a session wrote, as far as they are there.
@@ -300,7 +276,7 @@ func publish(ctx context.Context, store *runs.Run, step string, names ...string)
 		if err := store.WriteFile("workload/"+name, text); err != nil {
 			return err
 		}
-		if err := recordFiles(ctx, store, step, "workload/"+name); err != nil {
+		if err := store.AddFiles(ctx, step, "workload/"+name); err != nil {
 			return err
 		}
 	}
@@ -345,7 +321,7 @@ func runTorchProfiler(ctx context.Context, j *job) (made, error) {
 	if v := workload.Judge(tool.Exit{}, j.store.Path(folder), workload.ModeTorchProfiler); v.OK && operatorsFollow(j.plan) {
 		o := capture.Outcome{Kind: capture.Captured, What: fact.New(operatorsTaken), Usable: true}
 		explain(&o, v, j.store.Path(folder))
-		return made{Outcome: o}, recordWork(ctx, j.store, step, o, sessionFiles(j.store, folder)...)
+		return made{Outcome: o}, capture.StoreWork(ctx, j.store, step, o, sessionFiles(j.store, folder)...)
 	}
 	o, err := runSession(ctx, j, step, folder, "", j.plan.Pipeline.TorchProfiler.Timeout, "pipeline.torch_profiler.timeout_s")
 	return made{Outcome: o}, err
@@ -359,13 +335,13 @@ func countFlops(ctx context.Context, j *job) (made, error) {
 	report, err := workload.CountFlops(j.plan, j.start, j.store.Path("workload"))
 	if err != nil {
 		o.Kind, o.What, o.Cause = capture.MissingData, fact.New(noFlops, fact.Error("error", err)), fact.New(causeOfFlops)
-		return made{Outcome: o}, recordWork(ctx, j.store, plan.StepStaticAnalysis, o)
+		return made{Outcome: o}, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o)
 	}
 	if err := writeJSON(j.store, flopsName, report); err != nil {
 		return made{}, err
 	}
 	warnFlops(&o, report.Warnings)
-	return made{Outcome: o}, recordWork(ctx, j.store, plan.StepStaticAnalysis, o, flopsName)
+	return made{Outcome: o}, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o, flopsName)
 }
 
 func warnFlops(o *capture.Outcome, list []fact.Fact) {
@@ -399,5 +375,5 @@ func runTorchFlops(ctx context.Context, j *job) (made, error) {
 		}
 	}
 	warnFlops(&o, compared.Warnings)
-	return made{Outcome: o}, recordFiles(ctx, j.store, step, flopsCheckName)
+	return made{Outcome: o}, j.store.AddFiles(ctx, step, flopsCheckName)
 }

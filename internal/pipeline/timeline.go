@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
-	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -169,30 +167,7 @@ func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcom
 	if result.Outcome.Kind == capture.GateNeverOpened && n.CaptureRange == plan.CaptureNVTX {
 		result.ExplainGate(n)
 	}
-	return result.Outcome, recordCapture(ctx, j.store, "nsys", j.dir, result, append(files, result.Kept...))
-}
-
-// timelineOf is the export of the timeline that a run holds, of several ranks that
-// of the lowest; "" where there is none, or where there are several ranges and
-// nothing says which is meant.
-func timelineOf(m runs.Manifest) string {
-	if of := rankTimeline(m); of != nil {
-		return of.Path
-	}
-	s, found := m.Step(plan.StepNsys), ""
-	if s == nil {
-		return ""
-	}
-	for _, f := range s.Files() {
-		switch {
-		case path.Ext(f.Path) != ".sqlite":
-		case found != "":
-			return ""
-		default:
-			found = f.Path
-		}
-	}
-	return found
+	return result.Outcome, result.Store(ctx, j.store, "nsys", j.dir, append(files, result.Kept...))
 }
 
 // add sums what the reports of a capture hold.

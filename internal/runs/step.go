@@ -242,3 +242,32 @@ func (r readerCtx) Read(p []byte) (int, error) {
 	}
 	return r.r.Read(p)
 }
+
+// AddFiles adds files of the run to those of the last attempt of a step.
+func (r *Run) AddFiles(ctx context.Context, name string, paths ...string) error {
+	files, err := r.HashFiles(context.WithoutCancel(ctx), paths...)
+	if err != nil {
+		return err
+	}
+	return r.Update(func(m *Manifest) error {
+		if last := m.Step(name).Last(); last != nil {
+			last.Files = append(last.Files, files...)
+		}
+		return nil
+	})
+}
+
+// Within gives paths by their place in the run; those outside are left out.
+func (r *Run) Within(paths ...string) []string {
+	var out []string
+	for _, path := range paths {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(r.Dir(), abs); err == nil && filepath.IsLocal(rel) {
+			out = append(out, filepath.ToSlash(rel))
+		}
+	}
+	return out
+}
