@@ -16,7 +16,6 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
-	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/show"
@@ -136,7 +135,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				_, before := os.Stat(filepath.Join(dir, folder.ResultFile))
 				write := folder.Write
 				if dir == in.Folder { // perhaps a run
-					write = func(dir string, r *analysis.Result) ([]string, error) { return pipeline.Rewrite(ctx, dir, r) }
+					write = func(dir string, r *analysis.Result) ([]string, error) { return folder.Rewrite(ctx, dir, r) }
 				}
 				if _, err := write(dir, result); err != nil {
 					if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.EROFS) {

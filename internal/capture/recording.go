@@ -238,3 +238,21 @@ func placeholders(output, temp string) *strings.Replacer {
 	}
 	return strings.NewReplacer(pairs...)
 }
+
+// RecordInto writes what each profiler printed into a folder, in a form that can be
+// played again. Warn hears of a recording that cannot be written.
+func RecordInto(folder string, warn func(error)) (func(Tool, Recording), error) {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	count := map[Tool]int{}
+	return func(profiler Tool, r Recording) {
+		name := string(profiler)
+		if count[profiler]++; count[profiler] > 1 {
+			name += fmt.Sprintf(".%d", count[profiler])
+		}
+		if err := os.WriteFile(filepath.Join(folder, name+".rec"), []byte(r.String()), 0o666); err != nil {
+			warn(err)
+		}
+	}, nil
+}

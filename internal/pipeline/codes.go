@@ -11,7 +11,6 @@ import (
 const (
 	provenanceRecorded fact.Code = "provenance-recorded"
 	reportsWritten     fact.Code = "reports-written"
-	reportsAgain       fact.Code = "reports-written-again"
 	reportsUnwritten   fact.Code = "reports-not-written"
 	noReport           fact.Code = "no-report-made"
 	causeOfReport      fact.Code = "cause-report" // dir

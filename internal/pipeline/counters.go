@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -10,11 +11,13 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/export"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
+	reports "github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
@@ -130,7 +133,17 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 	if !j.plan.Pipeline.Ncu.RawCSV || !m.Usable {
 		return m, nil
 	}
-	return m, exportCounters(ctx, j)
+	made, problems := export.CountersCSV(j.store)
+	return m, j.exported(ctx, plan.StepNcu, made, problems)
+}
+
+// exported records what was made of a capture on request. The capture stays good
+// where that fails: the failure is told.
+func (j *job) exported(ctx context.Context, step string, made []string, problems []error) error {
+	for _, err := range problems {
+		j.tellError("note", err)
+	}
+	return j.store.AddFiles(ctx, step, made...)
 }
 
 // gated tells that annotation can open and close gates while ncu runs the workload:
@@ -224,4 +237,22 @@ func envNames(env []string) []string {
 		out = append(out, name)
 	}
 	return out
+}
+
+// sectionsName is the list of what the ncu of the run could have counted.
+const sectionsName = "ncu/sections.txt"
+
+// listSections writes the sets and sections of ncu with their cost into the run,
+// where ncu could list them.
+func listSections(ctx context.Context, j *job) error {
+	if j.lists == nil {
+		return nil
+	}
+	err := j.store.WriteBy(sectionsName, func(w io.Writer) error {
+		return reports.WriteSections(w, j.ncu.String(), pick.SectionCosts(j.lists.Sets, j.lists.Sections, j.lists.SetMetrics))
+	})
+	if err != nil {
+		return j.exported(ctx, plan.StepNcu, nil, []error{err})
+	}
+	return j.exported(ctx, plan.StepNcu, []string{sectionsName}, nil)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // An execution does the steps of a run, one after the other.
@@ -117,8 +118,8 @@ func (e *execution) step(ctx context.Context, s step) error {
 // do runs a step, one that starts no workload until the first interrupt.
 func (e *execution) do(ctx context.Context, s step) (made made, err error) {
 	if !s.quick {
-		if s.name != plan.StepRepeats { // whose runs sample themselves
-			defer e.job.sampleConditions(ctx, s.name)()
+		if smi, err := e.job.finder.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err == nil && s.name != plan.StepRepeats { // whose runs sample themselves
+			defer capture.SampleConditions(ctx, smi, e.job.store, s.name)()
 		}
 		return s.run(ctx, e.job)
 	}

@@ -71,7 +71,9 @@ func newJob(o Options, start string) (*job, error) {
 	}
 	j.dir = j.workingDir()
 	var err error
-	j.record, err = recorder(o)
+	if o.Recording != "" {
+		j.record, err = capture.RecordInto(o.Recording, func(err error) { o.tellError("warning", err) })
+	}
 	return j, err
 }
 

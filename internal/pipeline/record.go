@@ -3,37 +3,13 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
-	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/runs"
 )
-
-// recorder writes what each profiler printed into a folder, in a form that can
-// be played again; nil where none is named.
-func recorder(o Options) (func(capture.Tool, capture.Recording), error) {
-	if o.Recording == "" {
-		return nil, nil
-	}
-	if err := os.MkdirAll(o.Recording, 0o777); err != nil {
-		return nil, err
-	}
-	count := map[capture.Tool]int{}
-	return func(profiler capture.Tool, r capture.Recording) {
-		name := string(profiler)
-		if count[profiler]++; count[profiler] > 1 {
-			name += fmt.Sprintf(".%d", count[profiler])
-		}
-		if err := os.WriteFile(filepath.Join(o.Recording, name+".rec"), []byte(r.String()), 0o666); err != nil {
-			o.tellError("warning", err)
-		}
-	}, nil
-}
 
 // A RecordingError says that a run has no recording. The run itself is there.
 type RecordingError struct{ Err error }

@@ -3,11 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
@@ -57,7 +52,7 @@ func createPlayed(j *job, recording runs.Manifest, last step) error {
 		return err
 	}
 	j.tell(runIs, fact.File("dir", j.store.Dir()))
-	made := recordedAt(recording)
+	made := recording.CapturedAt()
 	return j.store.Update(func(m *runs.Manifest) error { m.Recorded = &made; return nil })
 }
 
@@ -79,20 +74,6 @@ func (e *execution) play(ctx context.Context, from *runs.Run, but string) error 
 	return nil
 }
 
-// recordedAt is when the first capture of a recording was made.
-func recordedAt(m runs.Manifest) time.Time {
-	at := m.Created
-	if m.Recorded != nil {
-		return *m.Recorded
-	}
-	for _, s := range m.Steps {
-		if s.Started != nil && s.Started.Before(at) {
-			at = *s.Started
-		}
-	}
-	return at
-}
-
 // playStep takes one step over from a recording.
 func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepResult, error) {
 	result := StepResult{Name: s.Name, State: s.State, Reason: s.Reason.Fact, Seconds: -1, Recorded: true}
@@ -101,25 +82,10 @@ func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepRes
 		result.Seconds = *s.Seconds
 		took = append(took, fact.Seconds("time", *s.Seconds))
 	}
-	last := map[string]int{} // an earlier attempt may have had a file of the same name
-	for i, a := range s.Attempts {
-		for _, f := range a.Files {
-			last[f.Path] = i
-		}
+	if err := j.store.Play(ctx, from, s); err != nil {
+		return result, err
 	}
-	for i, a := range s.Attempts {
-		var files []runs.File
-		for _, f := range a.Files {
-			if last[f.Path] != i {
-				continue
-			}
-			made, err := playFile(ctx, j.store, from, f)
-			if err != nil {
-				return result, fmt.Errorf("play %s: %w", s.Name, err)
-			}
-			files = append(files, made)
-		}
-		s.Attempts[i].Files = files
+	for _, a := range s.Attempts {
 		if a.Outcome != nil {
 			result.Outcome = capture.FromStored(*a.Outcome)
 		}
@@ -127,48 +93,5 @@ func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepRes
 	if s.Name != plan.StepProvenance && s.State != runs.StateSkipped {
 		j.tell(stepRecorded, append(took, fact.Name("step", s.Name), fact.Name("kind", string(result.Outcome.Kind)))...)
 	}
-	return result, j.store.Update(func(m *runs.Manifest) error {
-		to := m.Step(s.Name)
-		if to == nil {
-			return fmt.Errorf("play %s: the run has no such step", s.Name)
-		}
-		*to = s
-		return nil
-	})
-}
-
-// playFile takes one file over from a recording. Steps share some; the hash tells
-// whether it is the same.
-func playFile(ctx context.Context, store, from *runs.Run, f runs.File) (runs.File, error) {
-	if !f.Omitted.IsZero() {
-		return f, nil
-	}
-	if err := copyFile(store.Path(f.Path), from.Path(f.Path)); err != nil && !errors.Is(err, os.ErrExist) {
-		return f, err
-	}
-	made, err := store.HashFiles(ctx, f.Path)
-	if err != nil {
-		return f, err
-	}
-	if made[0].SHA256 != f.SHA256 {
-		return f, fmt.Errorf("%s is not the file that was recorded", f.Path)
-	}
-	return made[0], nil
-}
-
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-		return err
-	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return result, nil
 }

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"time"
@@ -15,41 +14,6 @@ import (
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
 )
-
-// Rewrite is folder.Write for a run, whose manifest learns of the new files. In a
-// run that cannot be changed, because it goes on for example, it is folder.Write.
-func Rewrite(ctx context.Context, dir string, r *analysis.Result) ([]string, error) {
-	var made []string
-	var written error
-	err := runs.Amend(ctx, dir, func(store *runs.Run) error {
-		started := time.Now()
-		made, written = folder.Write(dir, r)
-		m := store.Manifest()
-		if s := m.Step(plan.StepReport); written != nil || s == nil || s.State != runs.StateDone {
-			return nil // nothing there vouches for the files
-		}
-		files, err := store.HashFiles(ctx, store.Within(made...)...)
-		if err != nil {
-			return err
-		}
-		seconds := time.Since(started).Seconds()
-		outcome := runs.Outcome{Kind: string(capture.Captured), Usable: true, Text: fact.New(reportsAgain)}
-		return store.Update(func(m *runs.Manifest) error {
-			s := m.Step(plan.StepReport)
-			for i := range s.Attempts {
-				s.Attempts[i].Files = nil // they are replaced
-			}
-			s.Attempts = append(s.Attempts, runs.Attempt{
-				Command: []string{"deepprof", "analyze", dir}, Dir: dir, Started: started.UTC(), Seconds: &seconds, Outcome: &outcome, Files: files,
-			})
-			return nil
-		})
-	})
-	if made == nil && written == nil {
-		return folder.Write(dir, r)
-	}
-	return made, errors.Join(written, err)
-}
 
 // captured tells whether a run holds anything to analyze.
 func captured(dir string) bool {

@@ -213,7 +213,7 @@ func TestRewrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Result.Method.Deviations = nil
-	if _, err := Rewrite(context.Background(), s.Dir, s.Result); err != nil {
+	if _, err := folder.Rewrite(context.Background(), s.Dir, s.Result); err != nil {
 		t.Fatal(err)
 	}
 	if exists(filepath.Dir(stale)) {

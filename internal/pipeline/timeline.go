@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/export"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/nsys"
@@ -135,6 +136,17 @@ func captureTimeline(ctx context.Context, j *job) (made, error) {
 		return m, err
 	}
 	return m, exportTimeline(ctx, j)
+}
+
+// exportTimeline writes the timeline's tables as CSV into the run.
+func exportTimeline(ctx context.Context, j *job) error {
+	name := j.store.Timeline()
+	if name == "" {
+		j.tell(noOneTimeline, fact.Key("key", "pipeline.nsys.stats_csv"))
+		return nil
+	}
+	made, problems := export.TimelineCSV(ctx, j.store, name)
+	return j.exported(ctx, plan.StepNsys, made, problems)
 }
 
 func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcome, error) {

@@ -271,3 +271,24 @@ func (r *Run) Within(paths ...string) []string {
 	}
 	return out
 }
+
+// WriteBy has a file of the run written, whole or not at all.
+func (r *Run) WriteBy(name string, write func(io.Writer) error) (err error) {
+	fail := func(err error) error { return fmt.Errorf("write %s: %w", name, err) }
+	path := r.Path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fail(err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".export-*")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.Remove(f.Name()) // gone once it was renamed
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return fail(err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fail(err)
+	}
+	return nil
+}

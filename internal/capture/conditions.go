@@ -1,4 +1,4 @@
-package pipeline
+package capture
 
 import (
 	"bytes"
@@ -23,19 +23,15 @@ const conditionFields = "index,clocks.sm,clocks.mem,power.draw,temperature.gpu,u
 // a short pass, rare enough that nobody notices.
 const conditionEvery = "250"
 
-// sampleConditions appends clocks, power and throttle reasons to the run until stop
-// is called. Without nvidia-smi nothing is sampled; a sample that cannot be written
-// costs the sample and not the run.
-func (j *job) sampleConditions(ctx context.Context, step string) (stop func()) {
-	smi, err := j.finder.Find(ctx, tool.Spec{Name: tool.NvidiaSMI})
-	if err != nil || j.played {
-		return func() {}
-	}
+// SampleConditions appends clocks, power and throttle reasons to the run while a
+// step runs, until stop is called. A sample that cannot be written costs the sample
+// and not the run.
+func SampleConditions(ctx context.Context, smi tool.Tool, store *runs.Run, step string) (stop func()) {
 	inner, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w := &conditionWriter{path: j.store.Path(runs.ConditionsName), step: step, now: time.Now}
+		w := &conditionWriter{path: store.Path(runs.ConditionsName), step: step, now: time.Now}
 		defer w.close()
 		command := tool.Command{Path: smi.Path, Args: []string{"--query-gpu=" + conditionFields, "--format=csv,noheader,nounits", "-lms", conditionEvery}, Stdout: w}
 		_, _ = command.Run(inner) // it ends by being stopped; one that ends before has told what it could
