@@ -15,6 +15,7 @@ Settings come from the environment, which spawned and forked processes inherit:
     DEEPPROF_ANNOTATE_DEPTH  how deep modules are annotated, 0 for no limit
     DEEPPROF_ANNOTATE_LIMIT  how many ranges a pass may open; a deeper level is left out from the next pass on
     DEEPPROF_ANNOTATE_GATES  file that says between which ranges ncu counts; see deepprof_annotate_gates
+    DEEPPROF_ANNOTATE_NATIVE 0 leaves out deepprof_native, which does the usual call in C (tests)
     DEEPPROF_NVTX_LIBRARY    a library with nvtxRangePushA, for a torch that is built without NVTX (tests)
 """
 
@@ -95,9 +96,22 @@ class SideFile:
         if not self.folder:
             return
         try:
-            line = json.dumps(record, separators=(",", ":")) + "\n"
+            self.line(json.dumps(record, separators=(",", ":")))
         except (TypeError, ValueError):  # sizes that are no numbers
+            pass
+
+    def step(self, step, stage, batch, tokens, cached):
+        """The line of a step, which comes often."""
+        if not self.folder:
             return
+        if type(batch) is int and type(tokens) is int:
+            line = '{"step":%d,"stage":"%s","batch":%d,"tokens":%d,"cached":%d}' % (step, stage, batch, tokens, cached)
+            self.line(line)
+        else:
+            self.write(step=step, stage=stage, batch=batch, tokens=tokens, cached=cached)
+
+    def line(self, text):
+        line = text + "\n"
         with self._lock:
             if self._pid != os.getpid():  # also after a fork
                 self._pid = os.getpid()
@@ -123,6 +137,7 @@ class CtypesNVTX:
         self._push = library.nvtxRangePushA
         self._push.argtypes = [ctypes.c_char_p]
         self._pop = library.nvtxRangePop
+        self.addresses = tuple(ctypes.cast(f, ctypes.c_void_p).value for f in (self._push, self._pop))
         self._start = library.nvtxRangeStartA
         self._start.argtypes, self._start.restype = [ctypes.c_char_p], ctypes.c_uint64
         self.range_end = library.nvtxRangeEnd
@@ -153,7 +168,7 @@ def _patch_module(torch, annotator):
     module = torch.nn.Module
     original = module.__call__
     traced, flags = _compiling_checks(annotator.compiling, getattr(torch, "compiler", None))
-    enter, leave, here = annotator.try_enter, annotator.leave, annotator.here
+    enter, leave = annotator.try_enter, annotator.leave
     range_push, range_pop, count = annotator.range_push, annotator.range_pop, annotator.count
     hooks = torch.nn.modules.module
     empty = {}
@@ -180,14 +195,14 @@ def _patch_module(torch, annotator):
         if node.pushed:
             state.ranges += 1
             range_push(node.name)
-            work = node.work
-            if work is None or state.capturing:
+            per_element = node.per_element
+            if per_element < 0 or state.capturing:
                 count(state, node, args, kwargs)
-            elif not work:
+            elif not per_element:
                 node.calls += 1
             else:
                 try:
-                    node.flops += work * args[0].numel()
+                    node.flops += per_element * args[0].numel()
                     node.calls += 1
                 except (AttributeError, IndexError):  # an input by name, or no tensor
                     pass
@@ -208,7 +223,8 @@ def _patch_module(torch, annotator):
                 range_pop()
 
     call.__name__, call.__qualname__, call.__doc__ = "__call__", "Module.__call__", original.__doc__
-    module.__call__ = call
+    module.__call__ = annotator.use_native(original, call, flags) or call
+    here = annotator.here
     annotator.direct = _direct_calls(torch, original, call)
     for name, loaded in list(sys.modules.items()):  # where dynamo was imported with torch
         if name.startswith("torch._dynamo") and getattr(loaded, "unpatched_nn_module_call", None) is original:
@@ -421,7 +437,8 @@ def _on_torch(torch):
         _patch_training(torch, _annotator)
         for patch in (_patch_attention, _patch_graphs):  # MFU needs them, ranges do not
             _when_annotated(lambda annotator, torch, patch=patch: patch(torch, annotator))(torch)
-        side.write(on=mode, torch=torch.__version__, argv=sys.argv[:1])
+        native = {"native": True} if _annotator.native else {}
+        side.write(on=mode, torch=torch.__version__, argv=sys.argv[:1], **native)
         atexit.register(_annotator.end)
     except Exception as error:  # the program must run whatever happens here
         side.write(off="error", error="%s: %s" % (type(error).__name__, error))

@@ -7,85 +7,12 @@ import functools
 import itertools
 import re
 import sys
-import threading
 import weakref
 
 import deepprof_annotate_work as work_of
+from deepprof_annotate_places import NativeState, Node, State, Thread, known_name, native, node_place, remove_node
 
 NUMBERS = re.compile(r"\d+")
-
-
-class _Node:
-    """A range that is, or was, open at one place: its name, and the nodes below it.
-
-    Modules find their node by identity, so that a call of a known module costs one look-up.
-    """
-
-    __slots__ = (
-        "name",
-        "path",
-        "above",
-        "depth",
-        "level",
-        "own",
-        "by_name",
-        "by_module",
-        "ref",
-        "names",
-        "at",
-        "pushed",
-        "work",
-        "counts",
-        "number",
-        "calls",
-        "flops",
-        "captured",
-        "compiled",
-        "direct",
-    )
-
-    def __init__(self, name, path, own=(), above=None):
-        self.name = name
-        self.path = path
-        self.above = above  # the node around it; None of the root
-        self.depth = above.depth + 1 if above else 0
-        self.level = above.level if above else 0  # how many modules are open while it is the innermost one
-        self.own = own  # which parts of the path are ranges of the program, with a * for numbers
-        self.by_name = {}
-        self.by_module = {}  # id(module) -> node
-        self.ref = None  # of the module; removes the node when that is gone
-        self.names = None  # id(module) -> qualified name, of all modules below the root
-        self.at = ""  # qualified name of the module itself
-        self.pushed = True
-        self.work = 0  # FLOPs of the module's own products per element of its input; None where counts() tells them
-        self.counts = None  # FLOPs of a call by its arguments
-        self.number = -1  # in the side file; below 0 where no work was seen yet
-        self.calls = 0  # that ran at once
-        self.flops = 0  # of these calls
-        self.compiled = False
-        self.direct = False  # torch calls forward() straight where there are no hooks
-        self.captured = []  # FLOPs of each call that was captured into a CUDA graph
-
-
-class _State:
-    """What is open on a thread."""
-
-    __slots__ = ("node", "opened", "ranges", "generation", "busy", "capturing")
-
-    def __init__(self, root):
-        self.node = root  # innermost open range of ours, or a module that is too deep for one
-        self.opened = 0  # ranges of the stage around the outermost module, closed with it
-        self.ranges = 0  # pushed since the outermost module was entered
-        self.generation = None
-        self.busy = False
-        self.capturing = 0  # CUDA graphs
-
-
-class _Thread(threading.local):
-    """The state of each thread."""
-
-    def __init__(self, root):
-        self.state = _State(root)
 
 
 class Generation:
@@ -104,9 +31,10 @@ class Annotator:
 
     def __init__(self, torch, nvtx, side, mode, depth, limit):
         self.torch = torch
-        native = getattr(nvtx, "_nvtx", None)  # without the wrapper of torch.cuda.nvtx
-        self.range_push = getattr(native, "rangePushA", None) or nvtx.range_push
-        self.range_pop = getattr(native, "rangePop", None) or nvtx.range_pop
+        own = getattr(nvtx, "_nvtx", None)  # without the wrapper of torch.cuda.nvtx
+        self.range_push = getattr(own, "rangePushA", None) or nvtx.range_push
+        self.range_pop = getattr(own, "rangePop", None) or nvtx.range_pop
+        self.nvtx, self.pushes = nvtx, self.range_push
         self.range_start = getattr(nvtx, "range_start", None)  # older versions of torch have none
         self.range_end = getattr(nvtx, "range_end", None)
         self.side = side
@@ -114,10 +42,11 @@ class Annotator:
         self.stages = mode != "modules"
         self.depth = depth or sys.maxsize
         self.limit = limit
-        self.root = _Node("", ())
-        self.here = _Thread(self.root)
+        self.root = Node("", ())
+        self.native = None  # deepprof_native where it opens ranges
+        self.here = Thread(self.root, State)
         self.names = weakref.WeakKeyDictionary()  # root module -> {id(module): qualified name}
-        self.loops = weakref.WeakKeyDictionary()  # root module -> tokens in its cache by its own calls
+        self.loops = {}  # id of a root module -> (weak reference to it, tokens in its cache by its own calls)
         self.steps = 0
         self.wide = {}  # name -> how many ranges of all threads are open; its keys are in the side file
         self.deepest = 0  # modules nested in each other
@@ -125,11 +54,26 @@ class Annotator:
         self.worked = []  # nodes with work
         self.fresh = []  # of them those that are not in the side file yet
         self.outermost = 0  # calls of outermost modules
-        self.direct = lambda module: False  # whether _Node.direct
+        self.direct = lambda module: False  # whether Node.direct
         self.denoisers = {}  # class -> whether its forward() takes a timestep
         compiler = getattr(torch, "compiler", None)
         self.tracing = getattr(torch._C, "_get_tracing_state", lambda: None)
         self.compiling = getattr(compiler, "is_compiling", lambda: False)
+
+    def use_native(self, original, call, flags):
+        """Lets deepprof_native open the ranges of known modules, where this process has it. Returns what is to be
+        Module.__call__ then, else None. No range is open yet."""
+        addresses = getattr(self.nvtx, "addresses", (0, 0))
+        if native is None or self.range_push is not self.pushes:  # gates follow each range
+            return None
+
+        def count(node, args, kwargs):
+            self.count(self.here.state, node, args[1:], kwargs or {})
+
+        made = native.install(self.root, original, call, count, flags, *addresses)
+        self.native = native
+        self.here = Thread(self.root, NativeState)
+        return made
 
     # Ranges.
 
@@ -144,7 +88,7 @@ class Annotator:
         self.range_push(name)
 
     def new_node(self, above, name):
-        node = _Node(name, above.path + (name,), above.own, above)
+        node = Node(name, above.path + (name,), above.own, above)
         self.side.write(range=list(node.path), **node_place(node))
         return node
 
@@ -155,7 +99,7 @@ class Annotator:
         pattern = NUMBERS.sub("*", name)
         node = above.by_name.get((pattern,))
         if node is None:
-            node = _Node(pattern, above.path + (pattern,), above.own + (len(above.path),), above)
+            node = Node(pattern, above.path + (pattern,), above.own + (len(above.path),), above)
             above.by_name[(pattern,)] = node
         node.calls += 1
         state.node = node
@@ -201,7 +145,7 @@ class Annotator:
         node = above.by_module.get(id(module))
         if node is None:
             node = self.module_node(state, above, module)
-            above.by_module[id(module)] = node
+            above.put(id(module), node)
             self.find_work(node, module, args, kwargs)
         state.node = node
         self.deepest = max(self.deepest, node.level)
@@ -218,11 +162,11 @@ class Annotator:
             return
         try:
             node.counts = work_of.counter(self.torch, module)
-            node.work = None if node.counts else work_of.products(self.torch, module, args)
+            node.per_element = -1 if node.counts else work_of.products(self.torch, module, args)
         except Exception:  # a module that looks like another one
-            node.work, node.counts = 0, None
+            node.per_element, node.counts = 0, None
         given = args[0] if args else kwargs.get("query")
-        if node.work != 0 and isinstance(given, self.torch.Tensor):
+        if node.per_element and isinstance(given, self.torch.Tensor):
             self.add_worked(node, work_of.data_type(self.torch, module, given))
 
     def add_worked(self, node, dtype):
@@ -234,12 +178,12 @@ class Annotator:
         """Adds the FLOPs of one call of a module to its node."""
         flops = 0
         try:
-            if node.work is None:
+            if node.per_element < 0:
                 flops = node.counts(args, kwargs)
-            elif node.work:
+            elif node.per_element:
                 if not args or type(args[0]) is not self.torch.Tensor:
                     return  # not known of this call
-                flops = node.work * args[0].numel()
+                flops = node.per_element * args[0].numel()
         except Exception:
             return
         if state.capturing:
@@ -256,7 +200,7 @@ class Annotator:
             return
         while not node.pushed:
             node = node.above
-        if node.work != 0:
+        if node.per_element:
             return
         if node.number < 0:
             self.add_worked(node, work_of.data_type(self.torch, None, given))
@@ -269,8 +213,8 @@ class Annotator:
         for node, dtype in nodes:
             where = dict(node_place(node), work=list(node.path), node=node.number)
             if node.captured:
-                where["captured"] = runs_of(node.captured)
-            self.side.write(flops=node.flops, calls=node.calls, dtype=dtype, **where)
+                where["captured"] = runs_of(map(whole, node.captured))
+            self.side.write(flops=whole(node.flops), calls=node.calls, dtype=dtype, **where)
 
     def end(self):
         self.write_work(self.worked)
@@ -300,7 +244,7 @@ class Annotator:
 
     def forget(self, node):
         """Lets every module be looked at again, after the depth has changed."""
-        node.by_module = {}
+        node.clear()
         for below in node.by_name.values():
             self.forget(below)
 
@@ -312,10 +256,10 @@ class Annotator:
             known = above.by_name.get(name)
             node = known if known is not None and known.ref is None else None
             if node is None:
-                node = self.new_node(above, name) if known is None else _Node(name, known.path, known.own, above)
+                node = self.new_node(above, name) if known is None else Node(name, known.path, known.own, above)
             above.by_name.setdefault(name, node)
         else:
-            node = _Node(name, above.path, above.own, above)
+            node = Node(name, above.path, above.own, above)
             node.pushed = False
         node.level = above.level + 1
         node.names, node.at = names, at
@@ -341,7 +285,7 @@ class Annotator:
         """The name of a range for a module, the names of all modules below its root, and its own."""
         above = state.node
         while above is not None:
-            full = above.names and above.names.get(id(module))
+            full = above.names and known_name(above, module)
             if not full:
                 above = above.above
                 continue
@@ -386,15 +330,18 @@ class Annotator:
         if shape is None:
             return 0
         batch, tokens = shape
-        cached = self.loops.get(module)
-        if tokens > 1 or cached is None:
+        number = id(module)
+        known = self.loops.get(number)
+        if tokens > 1 or known is None:
             if tokens <= 1:
                 return 0
-            self.loops[module] = tokens
+            ref = known[0] if known else weakref.ref(module, lambda ref: self.loops.pop(number, None))
+            self.loops[number] = ref, tokens
             self.push("prefill")
             self.record("prefill", batch, tokens, 0)
             return 1
-        self.loops[module] = cached + tokens
+        ref, cached = known
+        self.loops[number] = ref, cached + tokens
         self.push("decode")
         self.push("step")
         self.record("decode", batch, tokens, cached)
@@ -410,7 +357,7 @@ class Annotator:
         return known
 
     def record(self, stage, batch, tokens, cached):
-        self.side.write(step=self.steps, stage=stage, batch=batch, tokens=tokens, cached=cached)
+        self.side.step(self.steps, stage, batch, tokens, cached)
         self.steps += 1
 
     def next_step(self, generation, shape):
@@ -463,16 +410,9 @@ class Annotator:
             self.wide[name] -= 1
 
 
-def remove_node(above, number, ref):
-    """A module is gone, and another one may get its number."""
-    node = above.by_module.get(number)
-    if node is not None and node.ref is ref:
-        del above.by_module[number]
-
-
-def node_place(node):
-    """What the line of a node says of ranges of the program in its path."""
-    return {"own": list(node.own)} if node.own else {}
+def whole(number):
+    """FLOPs as an integer, which most are; deepprof_native has them as floating-point numbers."""
+    return int(number) if number == int(number) else number
 
 
 def runs_of(numbers):
@@ -483,17 +423,12 @@ def runs_of(numbers):
 def token_shape(torch, args, kwargs):
     """(batch, tokens) of a call of a language model, by its inputs alone; None where it is not one."""
 
-    def plain(tensor, dims):
-        return type(tensor) is torch.Tensor and tensor.dim() == dims
-
-    def sizes(tensor):
-        batch, tokens = tensor.shape[0], tensor.shape[1]
-        return (batch, tokens) if type(batch) is int and type(tokens) is int else None
-
-    embeds = kwargs.get("inputs_embeds")
-    if plain(embeds, 3):
-        return sizes(embeds)
-    ids = kwargs.get("input_ids", args[0] if args else None)
-    if plain(ids, 2) and ids.dtype in (torch.int64, torch.int32):
-        return sizes(ids)
-    return None
+    plain = torch.Tensor
+    given = kwargs.get("inputs_embeds")
+    if type(given) is not plain or given.dim() != 3:
+        given = kwargs.get("input_ids", args[0] if args else None)
+        if type(given) is not plain or given.dim() != 2 or given.dtype not in (torch.int64, torch.int32):
+            return None
+    shape = given.shape
+    batch, tokens = shape[0], shape[1]
+    return (batch, tokens) if type(batch) is int and type(tokens) is int else None

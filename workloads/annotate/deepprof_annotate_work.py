@@ -1,7 +1,5 @@
 """FLOPs that modules and functions of PyTorch ask for, by the shapes of weights and inputs: what MFU is made from."""
 
-import math
-
 
 def products(torch, module, args):
     """FLOPs of a module's own matrix products and convolutions, per element of its first input; 0 where it has none."""
@@ -86,12 +84,17 @@ def attention(args, kwargs):
     Of a causal one only the pairs at and below the diagonal count, as kernels compute them. A mask leaves out none, as
     its values are not looked at.
     """
-    query, key, value = (args[i] if len(args) > i else kwargs[n] for i, n in enumerate(("query", "key", "value")))
+    if len(args) > 2:
+        query, key, value = args[:3]
+    else:
+        query, key, value = (args[i] if len(args) > i else kwargs[n] for i, n in enumerate(("query", "key", "value")))
     causal = args[5] if len(args) > 5 else kwargs.get("is_causal", False)
-    *heads, queries, width = query.shape  # asked once: each time costs a call into torch
-    keys = key.shape[-2]
-    pairs = queries * keys
+    width, keys = query.size(-1), key.size(-2)
+    rows = query.numel() // width  # queries of all heads
+    each = 2 * (width + value.size(-1))  # of a pair
     if causal:
+        queries = query.size(-2)
         seen = min(queries, keys)
         pairs = seen * (seen + 1) // 2 + (queries - seen) * keys
-    return 2 * math.prod(heads) * pairs * (width + value.shape[-1])
+        return each * (rows // queries) * pairs
+    return each * rows * keys

@@ -1,10 +1,16 @@
-/* A library in place of NVTX that writes what is opened and closed to a file: for tests on a torch without NVTX. */
+/* A library in place of NVTX that writes what is opened and closed to a file: for tests on a torch without NVTX. With
+   NVTX_LOG_THREADS each thread has a file of its own. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static void line(const char *text)
 {
-	FILE *f = fopen(getenv("NVTX_LOG"), "a");
+	char path[4096];
+	snprintf(path, sizeof path, getenv("NVTX_LOG_THREADS") ? "%s.%ld" : "%s", getenv("NVTX_LOG"), (long)syscall(SYS_gettid));
+	FILE *f = fopen(path, "a");
 	if (f) {
 		fprintf(f, "%s\n", text);
 		fclose(f);

@@ -1,8 +1,10 @@
 """Annotation of programs that know nothing of it: each test is a program in a process of its own."""
 
+import hashlib
 import json
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -81,9 +83,9 @@ class AnnotateTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def paths(self):
+    def paths(self, log="log"):
         """The paths of all ranges in the order in which they were opened; every one was closed."""
-        log = self.dir / "log"
+        log = self.dir / log
         if not log.exists():
             return []
         stack, paths, wide = [], [], 0
@@ -106,7 +108,7 @@ class AnnotateTest(unittest.TestCase):
         return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
     def test_gates_follow_the_ranges(self):
-        """A torch without CUDA cannot open one; that it was tried says that the range was met, and nothing else fails."""
+        """A torch without CUDA cannot open one; that it was tried says that the range was met. Nothing else fails."""
         gates = self.dir / "gates.json"
         gates.write_text(json.dumps([{"path": ["decode", "step", "Model", "layers.1", "mlp"], "n": 2, "open": True}]))
         loop = """
@@ -486,6 +488,98 @@ for bad in (99, 1):
         )
         self.assertEqual(self.paths().count("prefill/Model"), 2)
 
+    def test_threads_have_their_own_stacks(self):
+        """A thread that the model starts in the middle of its forward() calls a part of the model: what it launches is
+        no work of the module that waits for it, and afterwards that one goes on where it was."""
+        self.run_program(
+            MODEL
+            + """
+import threading
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.part, self.last = torch.nn.Linear(8, 8), Block(), torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.first(x)
+        for _ in range(2):
+            thread = threading.Thread(target=lambda: [self.part(x), self.part(x)])
+            thread.start()
+            thread.join()
+        try:
+            self.part(None)
+        except (AttributeError, TypeError):
+            pass
+        return self.last(x)
+
+with torch.no_grad():
+    model = Outer().eval()
+    for _ in range(3):
+        model(torch.zeros(2, 8))
+""",
+            NVTX_LOG_THREADS="1",
+        )
+        block = ["Block", "Block/attn", "Block/mlp"]
+        failed = ["Outer/part", "Outer/part/attn"]
+        logs = sorted(self.dir.glob("log.*"), key=lambda log: len(self.paths(log.name)))
+        threads = [self.paths(log.name) for log in logs]
+        self.assertEqual(threads.pop(), (["Outer", "Outer/first"] + failed + ["Outer/last"]) * 3)
+        self.assertEqual(
+            [p for paths in threads for p in paths], block * 12
+        )  # a thread may get the number of one before
+
+    def test_many_threads_at_once(self):
+        self.run_program(
+            MODEL
+            + """
+import threading
+
+def work(model):
+    with torch.no_grad():
+        for _ in range(50):
+            model(torch.zeros(2, 8))
+
+shared = Block().eval()
+threads = [threading.Thread(target=work, args=(m,)) for m in (shared, shared, Block().eval(), Block().eval())]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+""",
+            NVTX_LOG_THREADS="1",
+        )
+        logs = [self.paths(log.name) for log in self.dir.glob("log.*")]
+        self.assertTrue(all(paths == ["Block", "Block/attn", "Block/mlp"] * (len(paths) // 3) for paths in logs), logs)
+        self.assertEqual(sum(map(len, logs)), 4 * 50 * 3)
+        last = {r["node"]: r["calls"] for r in self.records() if "work" in r}
+        self.assertEqual(sum(last.values()), 4 * 50 * 2)
+
+    def test_modules_that_come_and_go(self):
+        """A new module may get the number of one that is gone."""
+        self.run_program(
+            MODEL
+            + """
+class Holder(torch.nn.Module):
+    def forward(self, x):
+        return self.inner(x)
+
+class Other(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+holder = Holder().eval()
+with torch.no_grad():
+    for i in range(40):
+        holder.inner = Other() if i % 2 else torch.nn.Linear(8, 8)
+        holder(torch.zeros(2, 8))
+        holder(torch.zeros(2, 8))
+        if i % 5 == 4:
+            del holder.inner
+"""
+        )
+        self.assertEqual(self.paths(), ["Holder", "Holder/inner"] * 80)
+
     def test_spawned_and_forked_processes(self):
         self.run_program(
             MODEL
@@ -522,6 +616,11 @@ if __name__ == "__main__":
         )
         self.assertIn("prefill/Model/layers.1/mlp", self.paths())
 
+    @unittest.skipUnless(platform.machine() == "x86_64", "built for x86-64 alone")
+    def test_the_usual_call_is_native(self):
+        self.run_program("import torch")
+        self.assertEqual([r.get("native") for r in self.records() if "on" in r], [True])
+
     def test_a_program_without_torch(self):
         self.assertEqual(self.run_program("print(1)"), "1\n")
         self.assertEqual(self.records(), [])
@@ -550,6 +649,28 @@ assert Odd()(1) == 1
 """
         )
         self.assertTrue(any("not now" in r.get("warning", "") for r in self.records()))
+
+
+class InPythonTest(AnnotateTest):
+    """The same without deepprof_native, as where that cannot be loaded."""
+
+    def run_program(self, *args, **env):
+        return super().run_program(*args, DEEPPROF_ANNOTATE_NATIVE="0", **env)
+
+    def test_the_usual_call_is_native(self):
+        self.run_program("import torch")
+        self.assertEqual([r.get("native") for r in self.records() if "on" in r], [None])
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "built for x86-64 alone")
+class NativeTest(unittest.TestCase):
+    def test_it_is_built_of_its_source(self):
+        """scripts/native was run after the last change."""
+        source = (ANNOTATE / "deepprof_native.c").read_bytes()
+        path = dict(os.environ, PYTHONPATH=str(ANNOTATE))
+        code = "import deepprof_native; print(deepprof_native.SOURCE)"
+        done = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.strip(), hashlib.sha256(source).hexdigest())
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import math
 import os
 import statistics
 import sys
+import tempfile
 import time
 
 os.environ.pop("PYTHONPATH", None)
@@ -38,7 +39,7 @@ def places():
         found += [(utils.GenerationMixin, "generate"), (modeling.PreTrainedModel, "get_compiled_call")]
     except ImportError:
         pass
-    return [(owner, name) for owner, name in found if hasattr(owner, name)]
+    return [(owner, name) for owner, name in found if name in vars(owner)]  # as it stands there: getattr may give something else
 
 
 class Switch:
@@ -46,6 +47,7 @@ class Switch:
 
     def __init__(self, versions):
         os.environ["DEEPPROF_ANNOTATE"] = "auto"
+        os.environ["DEEPPROF_ANNOTATE_OUT"] = tempfile.mkdtemp()
         self.places = places()
         self.hooks = [d for d in (getattr(sys.modules["torch.optim.optimizer"], "_global_optimizer_%s_hooks" % w, None) for w in ("pre", "post")) if d is not None]
         self.states = {"": self.current()}
@@ -55,7 +57,7 @@ class Switch:
             self.turn("")
 
     def current(self):
-        return [getattr(owner, name) for owner, name in self.places], [dict(d) for d in self.hooks]
+        return [vars(owner)[name] for owner, name in self.places], [dict(d) for d in self.hooks]
 
     def install(self, folder):
         for name in [n for n in sys.modules if n.startswith("deepprof_annotate")]:

@@ -52,10 +52,10 @@ class Block(torch.nn.Module):
 def measure(kind, rounds=25, passes=20):
     model, x = torch.nn.Sequential(*(Block(kind) for _ in range(30))).eval(), torch.zeros(1, 8)
     calls = 1 + 30 + 300
-    original = torch.nn.Module.__call__
+    original = vars(torch.nn.Module)["__call__"]
     annotator = deepprof_annotate_ranges.Annotator(torch, NoRanges(), deepprof_annotate.SideFile(None), "auto", 0, 20000)
     deepprof_annotate._patch_module(torch, annotator)
-    annotated = torch.nn.Module.__call__
+    annotated = vars(torch.nn.Module)["__call__"]  # not what getattr gives: the call in C hides behind one in Python
 
     def once(call):
         torch.nn.Module.__call__ = call

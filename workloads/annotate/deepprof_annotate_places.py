@@ -1,0 +1,162 @@
+"""The places at which ranges are, or were, open, and which of them are open on each thread."""
+
+import os
+import threading
+
+native = None  # the usual call in C, for CPython on x86-64; without it annotation does the same, and costs more
+if os.environ.get("DEEPPROF_ANNOTATE_NATIVE") != "0":
+    try:
+        import deepprof_native as native
+    except ImportError:  # another processor, an older C library, another Python
+        pass
+
+
+class _PythonPlace:
+    """What deepprof_native.Place is, in Python."""
+
+    __slots__ = ("encoded", "level", "pushed", "per_element", "calls", "flops", "by_module")
+
+    def __init__(self):
+        self.by_module = {}
+
+    def put(self, number, node):
+        self.by_module[number] = node
+
+    def drop(self, number):
+        self.by_module.pop(number, None)
+
+    def clear(self):
+        self.by_module = {}
+
+
+class Node(native.Place if native else _PythonPlace):
+    """A range that is, or was, open at one place: its name, and the nodes below it.
+
+    Modules find their node by identity, so that a call of a known module costs one look-up: by_module has the node by
+    id(module), and is changed by put, drop and clear alone.
+    """
+
+    __slots__ = (
+        "name",
+        "path",
+        "above",
+        "depth",
+        "own",
+        "by_name",
+        "ref",
+        "names",
+        "at",
+        "counts",
+        "number",
+        "captured",
+        "compiled",
+        "direct",
+    )
+
+    def __init__(self, name, path, own=(), above=None):
+        super().__init__()
+        self.name = name
+        self.encoded = name.encode()
+        self.path = path
+        self.above = above  # the node around it; None of the root
+        self.depth = above.depth + 1 if above else 0
+        self.level = above.level if above else 0  # how many modules are open while it is the innermost one
+        self.own = own  # which parts of the path are ranges of the program, with a * for numbers
+        self.by_name = {}
+        self.ref = None  # of the module; removes the node when that is gone
+        self.names = None  # id(module) -> qualified name, of all modules below the root
+        self.at = ""  # qualified name of the module itself
+        self.pushed = True
+        self.per_element = 0  # FLOPs of the module's own products by element of its input; -1 where counts() tells them
+        self.counts = None  # FLOPs of a call by its arguments
+        self.number = -1  # in the side file; below 0 where no work was seen yet
+        self.calls = 0  # that ran at once
+        self.flops = 0  # of these calls
+        self.compiled = False
+        self.direct = False  # torch calls forward() straight where there are no hooks
+        self.captured = []  # FLOPs of each call that was captured into a CUDA graph
+
+
+class State:
+    """What is open on a thread."""
+
+    __slots__ = ("node", "opened", "ranges", "generation", "busy", "capturing")
+
+    def __init__(self, root):
+        self.node = root  # innermost open range of ours, or a module that is too deep for one
+        self.opened = 0  # ranges of the stage around the outermost module, closed with it
+        self.ranges = 0  # pushed since the outermost module was entered
+        self.generation = None
+        self.busy = False
+        self.capturing = 0  # CUDA graphs
+
+
+class NativeState:
+    """The same where deepprof_native has a part of it, by thread."""
+
+    __slots__ = ("opened", "generation", "busy")
+
+    def __init__(self, root):
+        self.opened = 0
+        self.generation = None
+        self.busy = False
+
+    if native:
+        node = property(native.get_place, native.set_place)
+        ranges = property(native.get_ranges, native.set_ranges)
+        capturing = property(native.get_capturing, native.set_capturing)
+
+
+class Thread(threading.local):
+    """The state of each thread."""
+
+    def __init__(self, root, kind):
+        self.state = kind(root)
+
+
+def known_name(node, module):
+    """The qualified name of a module below the root of an open one; None where it is not there. Modules may have been
+    put in or replaced since the names were made, and a new one may have the number of one that is gone."""
+    names, number = node.names, id(module)
+    full = names.get(number)
+    caller = node.ref and node.ref()
+    if caller is None:
+        return full
+    if full is not None:
+        if not node.at:
+            start, rest = caller, full
+        elif full.startswith(node.at + "."):
+            start, rest = caller, full[len(node.at) + 1 :]
+        else:
+            return full  # of another branch
+        if below(start, rest) is module:
+            return full
+        del names[number]
+    for name, child in caller._modules.items():
+        inner = getattr(child, "_modules", None) or {}
+        name = next((name + "." + n for n, m in inner.items() if m is module), name if child is module else None)
+        if name is not None:
+            names[number] = full = node.at + "." + name if node.at else name
+            return full
+    return None
+
+
+def below(module, name):
+    """The module of a qualified name; None where there is none."""
+    for part in name.split("."):
+        module = getattr(module, "_modules", {}).get(part)
+        if module is None:
+            return None
+    return module
+
+
+def remove_node(above, number, ref):
+    """A module is gone, and another one may get its number."""
+    node = above.by_module.get(number)
+    if node is not None and node.ref is ref:
+        above.drop(number)
+
+
+def node_place(node):
+    """What the line of a node says of ranges of the program in its path."""
+    return {"own": list(node.own)} if node.own else {}
