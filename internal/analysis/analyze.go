@@ -60,15 +60,16 @@ func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.readAnnotation(tl)
+	a.res.Method.Annotation = a.readAnnotation(tl)
 	if err := a.judgeTimeline(tl); err != nil {
 		return nil, err
 	}
-	steps, ofJob, err := (&jobReader{timelineReader: reader}).read(ctx)
+	all, err := (&jobReader{timelineReader: reader}).read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a.readServing(steps)
+	a.res.Parts, a.res.Across, a.res.Job = all.parts, all.across, all.job
+	a.res.Serving = a.readServing(all.steps)
 	counted, err := (&counterReader{rules: a.rules, in: &a.in, run: a.run, res: a.res, notes: &a.notes, tl: tl}).read(ctx)
 	if err != nil {
 		return nil, err
@@ -82,11 +83,12 @@ func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	a.res.findHostFrames(tl)
-	(&operatorReader{counters: sure, in: &a.in, self: a.self, res: a.res, notes: &a.notes, tl: tl}).readOperators()
+	operators := &operatorReader{counters: sure, in: &a.in, self: a.self, res: a.res, notes: &a.notes, tl: tl}
+	a.res.Operators, a.res.Profiled = operators.readOperators()
 	if err := a.refuse(tl, sure); err != nil {
 		return nil, err
 	}
-	a.advise(tl, sure, ofJob, doubtful)
+	a.advise(tl, sure, all.found, doubtful)
 	a.finish(tl)
 	return a.res, ctx.Err()
 }
@@ -94,7 +96,8 @@ func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 // judge says what the GPU can do and what limits kernels and regions. It returns
 // the counters that are not in doubt.
 func (a *analyzer) judge(tl *timed, counted *counters) *counters {
-	(&peakFinder{counters: counted, run: a.run, res: a.res, tl: tl}).findPeaks()
+	peaks := &peakFinder{counters: counted, run: a.run, gpus: a.res.Environment.GPUs, tl: tl}
+	a.res.Environment.GPUs, a.res.Roofline.Roofs = peaks.findPeaks()
 	j := &judgment{counters: counted, th: a.th, res: a.res, notes: &a.notes, tl: tl}
 	sure := j.judge()
 	j.countRegions()
@@ -169,7 +172,7 @@ func (env *Environment) mergeCUDA() {
 
 func newResult(in Input) *Result {
 	return &Result{
-		Schema: Schema, Version: in.Version,
+		Schema: Schema, Version: in.Version, Preliminary: in.Preliminary,
 		Source:      Source{Recorded: in.Recorded, Files: []File{}},
 		Environment: Environment{GPUs: []GPU{}},
 		Stages:      []Stage{}, Regions: []Region{}, Kernels: []Kernel{}, Categories: []CategoryTime{},
@@ -233,7 +236,7 @@ func (tl *timed) timeline() *timeline.Timeline {
 
 func newAnalyzer(in Input, by rules) *analyzer {
 	res := newResult(in)
-	res.Method.Thresholds = by.th.facts()
+	res.Method.Thresholds, res.Method.OverheadLimit = by.th.facts(), by.th.Overhead
 	return &analyzer{rules: by, in: in, res: res, notes: notes{in: &in}, run: &runRecord{}}
 }
 

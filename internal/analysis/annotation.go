@@ -36,9 +36,9 @@ const (
 const annotationFolder = runs.AnnotateFolder + "/" + plan.StepNsys
 
 // readAnnotation tells whether deepprof got into the workload, and where not.
-func (a *analyzer) readAnnotation(tl *timed) {
+func (a *analyzer) readAnnotation(tl *timed) (told []Note) {
 	if a.in.Run == "" {
-		return
+		return nil
 	}
 	facts, err := AnnotationFacts(a.in.Run)
 	if err != nil {
@@ -48,16 +48,13 @@ func (a *analyzer) readAnnotation(tl *timed) {
 		if f.Is(annotationFailed, annotationError) {
 			a.notes.add(Note{Fact: f, Step: plan.StepNsys})
 		}
-		a.res.Method.Annotation = append(a.res.Method.Annotation, Note{Fact: f})
+		told = append(told, Note{Fact: f})
 	}
-	if tl != nil && len(facts) > 0 {
-		a.annotationOfTimeline(tl)
+	if tl == nil || len(facts) == 0 {
+		return told
 	}
-}
-
-// annotationOfTimeline adds what only the timeline tells: how many ranges were
-// injected, and which processes ran PyTorch without being annotated.
-func (a *analyzer) annotationOfTimeline(tl *timed) {
+	// What only the timeline tells: how many ranges were injected, and which processes
+	// ran PyTorch without being annotated.
 	var n int64
 	for _, r := range a.res.undivided() {
 		if r.Source == sourceInjected {
@@ -66,10 +63,11 @@ func (a *analyzer) annotationOfTimeline(tl *timed) {
 	}
 	if n > 0 {
 		f := fact.New(annotatedRanges, fact.Count("n", n), fact.Count("of", len(tl.t.Ranges)))
-		a.res.Method.Annotation = append(a.res.Method.Annotation, Note{Fact: f})
+		told = append(told, Note{Fact: f})
 	}
 	a.notes.findKeptOut(a.in.Run, tl.t)
 	a.notes.findUntraced(a.in.Run, tl.t)
+	return told
 }
 
 // findUntraced tells of processes that were annotated and of which the timeline of a

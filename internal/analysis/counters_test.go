@@ -288,8 +288,9 @@ func TestGPUsOfAStage(t *testing.T) {
 	}
 	a.res.Environment.GPUs = []GPU{{Device: 0}, {Device: 1}}
 	a.counted = []*launch{{res: &ncurep.Result{Device: 7}, values: map[string]float64{}}}
-	if a.peaks().gpusFromCounters(); len(a.res.Environment.GPUs) != 2 {
-		t.Errorf("%+v", a.res.Environment.GPUs)
+	peaks := a.peaks()
+	if peaks.gpusFromCounters(); len(peaks.gpus) != 2 {
+		t.Errorf("%+v", peaks.gpus)
 	}
 	for i := range a.res.Stages {
 		if used := a.utilizer().stageGPUs(i); len(used) != 1 || used[0].Device != i {
@@ -391,8 +392,9 @@ func TestHalfOfARooflineCapture(t *testing.T) {
 func TestImpossibleCounters(t *testing.T) {
 	a := counting(t, counterReport(
 		map[string]float64{counterSMs: 0, counterMajor: 0, counterClockRate: -1980000, "sm__cycles_elapsed.avg.per_second": -1, "gpu__time_duration.sum": 90_000}))
-	a.peaks().gpusFromCounters()
-	if g := a.res.Environment.GPUs; len(g) != 1 || g[0].SMs != 0 || g[0].Compute != "" {
+	peaks := a.peaks()
+	peaks.gpusFromCounters()
+	if g := peaks.gpus; len(g) != 1 || g[0].SMs != 0 || g[0].Compute != "" {
 		t.Errorf("GPUs %+v", g)
 	}
 	if hz := a.highestClock(a.tl, 0); hz != 0 {

@@ -52,7 +52,6 @@ func (cn *conclusion) conclude() []Finding {
 		cn.findCleanTimes()
 	}
 	if cn.in.Preliminary {
-		cn.res.Preliminary = true
 		cn.notes.warn(Preliminary)
 	}
 	if cn.in.Preliminary || cn.in.Run != "" && len(cn.in.Counters) == 0 {

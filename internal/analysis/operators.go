@@ -40,8 +40,8 @@ var views = []string{"view", "reshape", "transpose", "::t", "permute", "expand",
 // allocators are operators that only take memory.
 var allocators = []string{"empty", "empty_like", "empty_strided", "resize_", "set_", "new_empty"}
 
-// An operatorReader takes what the torch profiler saw into a result, and joins it
-// to the kernels.
+// An operatorReader takes what the torch profiler saw, and joins it to the kernels of
+// a result, which it only reads.
 type operatorReader struct {
 	*counters
 	in      *Input
@@ -52,23 +52,24 @@ type operatorReader struct {
 	cpuOnly bool   // the profiler saw no device
 }
 
-// readOperators takes the rows of the torch profiler.
-func (or *operatorReader) readOperators() {
+// readOperators takes the rows of the torch profiler, those of most device time
+// first, and what they cover; nil where it did not run.
+func (or *operatorReader) readOperators() (rows []Operator, p *Profiled) {
 	if or.in.Operators == "" {
 		if or.res.Workload.Model != nil {
 			or.notes.lack(NoOperators)
 		}
-		return
+		return nil, nil
 	}
 	o, err := workload.ReadOperators(filepath.Dir(or.in.Operators))
 	if err != nil {
 		or.notes.unreadable(err)
-		return
+		return nil, nil
 	}
 	or.notes.use(or.in.Operators, "operators")
 	or.cpuOnly = len(o.Activities) > 0 && !slices.ContainsFunc(o.Activities, func(x string) bool { return !strings.EqualFold(x, "cpu") })
 	device := false
-	p := &Profiled{PromptTokens: o.Prompt, NewTokens: o.New}
+	p = &Profiled{PromptTokens: o.Prompt, NewTokens: o.New}
 	for _, r := range o.Operators {
 		device = device || r.DeviceSelfUS > 0
 		if r.Kind == "kernel" {
@@ -92,7 +93,7 @@ func (or *operatorReader) readOperators() {
 			row.Modules = append(row.Modules, OperatorModule(m))
 		}
 		linker.link(&row, &r)
-		or.res.Operators = append(or.res.Operators, row)
+		rows = append(rows, row)
 	}
 	covered := or.tellProfiled(p, device)
 	// The warning of what operators cover says the same with what to do.
@@ -111,14 +112,15 @@ func (or *operatorReader) readOperators() {
 	if device && linker == nil {
 		or.notes.lack(OperatorKernels)
 	}
-	slices.SortStableFunc(or.res.Operators, func(x, y Operator) int {
+	slices.SortStableFunc(rows, func(x, y Operator) int {
 		return cmp.Or(cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS), cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS),
 			cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(y.TotalCPUUS, x.TotalCPUUS), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Shapes, y.Shapes))
 	})
-	if cut := len(or.res.Operators) - maxOperators; cut > 0 {
-		or.res.Operators = or.res.Operators[:maxOperators]
+	if cut := len(rows) - maxOperators; cut > 0 {
+		rows = rows[:maxOperators]
 		or.notes.warn(OperatorsCut, fact.Count("n", cut))
 	}
+	return rows, p
 }
 
 // profilerRows are what CUPTI calls overhead, and calls that torch cannot name
@@ -145,7 +147,6 @@ func (or *operatorReader) tellProfiled(p *Profiled, device bool) bool {
 			p.Text = append(p.Text, fact.New(ProfiledBeside, append(or.passParam(), fact.NS("time", ns), or.res.scopeParam())...))
 		}
 	}
-	or.res.Profiled = p
 	if !device || p.KernelUS <= 0 || p.OperatorUS >= operatorsSpeak*p.KernelUS {
 		return true
 	}

@@ -71,7 +71,6 @@ func spread(mean, std float64) []fact.Param {
 
 // tellOverhead compares the clean run with that under nsys.
 func (cn *conclusion) tellOverhead() {
-	cn.res.Method.OverheadLimit = cn.th.Overhead
 	cn.tellServerOverhead()
 	for i := range cn.res.Stages {
 		s := &cn.res.Stages[i]

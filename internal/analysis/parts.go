@@ -52,26 +52,25 @@ func (p *recording) likeness(other *recording) float64 {
 	return float64(both) / float64(all)
 }
 
-// A jobReader sums up several timelines, or processes of one. It fills
-// Parts, Across and Job of the result.
+// A jobReader sums up several timelines, or processes of one.
 type jobReader struct {
-	*timelineReader                    // of the first timeline, which was read
-	steps           []timeline.StepRow // of a serving engine, of all timelines
-	found           []Finding          // about the ranks
+	*timelineReader // of the first timeline, which was read
+	jobParts
 }
 
-// read returns the steps of a serving engine in all timelines, and what was found
-// about the ranks.
-func (jb *jobReader) read(ctx context.Context) ([]timeline.StepRow, []Finding, error) {
-	err := jb.readOthers(ctx)
-	return jb.steps, jb.found, err
+// jobParts are what a jobReader makes. Parts, Across and Job are nil of a single part.
+type jobParts struct {
+	parts  []Part
+	across *Across
+	job    *Job
+	steps  []timeline.StepRow // of a serving engine, of all timelines
+	found  []Finding          // about the ranks
 }
 
-// readOthers reads the timelines beside the first, one at a time, and sums up
-// all of them.
-func (jb *jobReader) readOthers(ctx context.Context) error {
+// read reads the timelines beside the first, one at a time, and sums up all of them.
+func (jb *jobReader) read(ctx context.Context) (jobParts, error) {
 	if jb.tl == nil {
-		return nil
+		return jobParts{}, nil
 	}
 	jb.steps = jb.tl.engine
 	if len(jb.in.Timelines)+len(jb.in.lost) < 2 {
@@ -79,14 +78,14 @@ func (jb *jobReader) readOthers(ctx context.Context) error {
 		if len(parts) > 1 {
 			jb.takeParts(parts)
 		}
-		return err
+		return jb.jobParts, err
 	}
 	parts := []*recording{jb.part(jb.in.timeline(), len(jb.in.Timelines))}
 	parts[0].row.Details = true
 	for _, path := range jb.in.Timelines[1:] {
 		p, err := jb.survey(ctx, path)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return jobParts{}, ctx.Err()
 		}
 		if err != nil {
 			jb.notes.lose(path, InputUnreadable, fact.Error("error", err))
@@ -100,17 +99,17 @@ func (jb *jobReader) readOthers(ctx context.Context) error {
 	jb.fitTimelines(parts)
 	jb.notes.warn(SeveralTimelines, fact.Count("n", len(parts)), fact.File("file", jb.in.rel(jb.in.timeline())))
 	jb.takeParts(parts)
-	return nil
+	return jb.jobParts, nil
 }
 
-// takeParts puts parts into the result.
+// takeParts sums parts up.
 func (jb *jobReader) takeParts(parts []*recording) {
 	numberParts(parts)
 	slices.SortStableFunc(parts, func(x, y *recording) int { return x.row.Of.Compare(y.row.Of) })
-	jb.res.Across = jb.across(parts)
+	jb.across = jb.sumAcross(parts)
 	for _, p := range parts {
-		p.row.hold(jb.res.Across)
-		jb.res.Parts = append(jb.res.Parts, p.row)
+		p.row.hold(jb.across)
+		jb.parts = append(jb.parts, p.row)
 	}
 	jb.judgeJob(parts)
 }
@@ -242,9 +241,9 @@ func (tl *timed) kernelTimes() map[string]*callTime {
 	return all
 }
 
-// across sums up the parts that could be read; their order is that of
+// sumAcross sums up the parts that could be read; their order is that of
 // Result.Parts.
-func (jb *jobReader) across(parts []*recording) *Across {
+func (jb *jobReader) sumAcross(parts []*recording) *Across {
 	x := &Across{By: toldBy(parts), Times: []Distribution{}, Stages: []Distribution{}}
 	for _, p := range parts {
 		if p.row.Lost == nil {

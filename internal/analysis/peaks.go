@@ -9,26 +9,26 @@ import (
 	"github.com/deepprof/deepprof/internal/gpu"
 )
 
-// A peakFinder says what the GPUs of a result can do. It reads what it holds but
-// for Environment.GPUs and Roofline.Roofs of the result.
+// A peakFinder says what GPUs can do.
 type peakFinder struct {
 	*counters
-	run *runRecord
-	res *Result
-	tl  *timed // nil without a timeline
+	run  *runRecord
+	gpus []GPU  // of the timeline
+	tl   *timed // nil without a timeline
 }
 
 // findPeaks gives each GPU its limits: from counters where a launch on it
-// carries them, else from device properties or the table, and marked.
-func (pf *peakFinder) findPeaks() {
+// carries them, else from device properties or the table, and marked. It returns
+// the GPUs, and the roofs of the counted launch that ran longest; none without one.
+func (pf *peakFinder) findPeaks() ([]GPU, []Peak) {
 	pf.gpusFromCounters()
-	for i := range pf.res.Environment.GPUs {
-		g := &pf.res.Environment.GPUs[i]
-		pf.peaksOf(g)
+	for i := range pf.gpus {
+		pf.peaksOf(&pf.gpus[i])
 	}
 	if best := pf.bestLaunch(-1); best != nil {
-		pf.res.Roofline.Roofs = roofs(best)
+		return pf.gpus, roofs(best)
 	}
+	return pf.gpus, []Peak{}
 }
 
 // bestLaunch is the counted launch of a device that ran longest among those
@@ -64,11 +64,11 @@ func (c *counters) bestLaunch(device int) *launch {
 
 // gpusFromCounters describes the devices of reports where there is no timeline.
 func (pf *peakFinder) gpusFromCounters() {
-	if pf.tl != nil && len(pf.res.Environment.GPUs) > 0 {
+	if pf.tl != nil && len(pf.gpus) > 0 {
 		return // numbers of devices differ between the tools where not all are visible
 	}
 	known := map[int]bool{}
-	for _, g := range pf.res.Environment.GPUs {
+	for _, g := range pf.gpus {
 		known[g.Device] = true
 	}
 	for _, l := range pf.measured() {
@@ -85,9 +85,9 @@ func (pf *peakFinder) gpusFromCounters() {
 		if text := l.texts["device__attribute_display_name"]; text != "" {
 			g.Name = text
 		}
-		pf.res.Environment.GPUs = append(pf.res.Environment.GPUs, g)
+		pf.gpus = append(pf.gpus, g)
 	}
-	slices.SortFunc(pf.res.Environment.GPUs, func(x, y GPU) int { return cmp.Compare(x.Device, y.Device) })
+	slices.SortFunc(pf.gpus, func(x, y GPU) int { return cmp.Compare(x.Device, y.Device) })
 }
 
 // highestClock of a device in Hz, 0 where nothing says.

@@ -45,7 +45,7 @@ func (jb *jobReader) judgeJob(parts []*recording) {
 		return
 	}
 	job := &Job{Collectives: []Collective{}}
-	jb.res.Job = job
+	jb.job = job
 	job.World, job.Missing = jb.worldOf(parts)
 	job.Nodes = nodesOf(parts)
 	ranks, at := jb.comparable(parts)

@@ -38,7 +38,7 @@ const (
 
 // findJob states what the ranks of a job tell together.
 func (jb *jobReader) findJob(parts []*recording) {
-	job := jb.res.Job
+	job := jb.job
 	if n := len(job.Missing); n > 0 {
 		var names []string
 		for _, r := range job.Missing[:min(n, 16)] {
@@ -59,7 +59,7 @@ func (jb *jobReader) jobFinds(id, weight string, code fact.Code, params ...fact.
 
 // medianWall is the wall time of the median rank.
 func (jb *jobReader) medianWall() int64 {
-	for _, d := range jb.res.Across.Times {
+	for _, d := range jb.across.Times {
 		if d.Name == "wall" {
 			return d.MedianNS
 		}
@@ -68,7 +68,7 @@ func (jb *jobReader) medianWall() int64 {
 }
 
 func (jb *jobReader) findStragglers(parts []*recording) {
-	job, lates := jb.res.Job, 0
+	job, lates := jb.job, 0
 	for _, w := range job.Waits {
 		lates += w.Late
 	}
@@ -109,7 +109,7 @@ func (jb *jobReader) findImbalance(parts []*recording) {
 		jb.jobFinds("imbalance", weightMedium, codeImbalance, append(parts[d.Most].param(), fact.NS("ns", d.MaxNS), fact.NS("median", d.MedianNS),
 			fact.Share("share", ratio(d.MaxNS-d.MedianNS, d.MedianNS)), fact.NS("least", d.MinNS))...)
 	}
-	for _, d := range jb.res.Across.Stages {
+	for _, d := range jb.across.Stages {
 		if d.N > 1 && d.MedianNS > 0 && float64(d.MaxNS-d.MedianNS) >= imbalanceShare*float64(d.MedianNS) && d.Name != wholeProgram {
 			jb.jobFinds("imbalance-"+d.Name, weightMedium, codeStageApart, append(parts[d.Most].param(), fact.Stage("stage", d.Name), fact.NS("ns", d.MaxNS),
 				fact.NS("median", d.MedianNS), fact.Share("share", ratio(d.MaxNS-d.MedianNS, d.MedianNS)))...)
@@ -122,10 +122,10 @@ func (jb *jobReader) findImbalance(parts []*recording) {
 func (jb *jobReader) findWaiting() {
 	wall := jb.medianWall()
 	var wait, transfer int64
-	for _, w := range jb.res.Job.Waits {
+	for _, w := range jb.job.Waits {
 		wait, transfer = wait+w.WaitNS, transfer+w.TransferNS
 	}
-	if wait > transfer && ratio(wait, wall*int64(max(1, len(jb.res.Job.Waits)))) >= lateShare {
+	if wait > transfer && ratio(wait, wall*int64(max(1, len(jb.job.Waits)))) >= lateShare {
 		jb.jobFinds("waiting", weightMedium, codeWaiting, fact.NS("ns", wait), fact.NS("transfer", transfer), fact.Share("share", ratio(wait, wait+transfer)))
 	}
 }

@@ -83,7 +83,7 @@ func TestRooflineSaysWhereRangesAre(t *testing.T) {
 	if a.counters, err = a.reader().read(t0()); err != nil {
 		t.Fatal(err)
 	}
-	a.peaks().findPeaks()
+	a.res.Environment.GPUs, a.res.Roofline.Roofs = a.peaks().findPeaks()
 	a.judge()
 	a.judgment().countRegions()
 	for _, l := range a.ranges {

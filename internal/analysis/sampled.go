@@ -65,11 +65,9 @@ func (m moments) rows() []Sampled {
 	return out
 }
 
-// sampleRegions joins sampled counters to the regions of the timeline.
-func (tr *timelineReader) sampleRegions(t *timeline.Timeline) {
-	if tr.res.Sampling = samplingOf(t); tr.res.Sampling == nil {
-		return
-	}
+// sampleRegions joins sampled counters to the regions of a timeline that has them,
+// those that last longest first.
+func sampleRegions(t *timeline.Timeline) (regions []SampledRegion) {
 	type sum struct {
 		SampledRegion
 		moments
@@ -102,13 +100,13 @@ func (tr *timelineReader) sampleRegions(t *timeline.Timeline) {
 	}
 	for _, s := range byPath {
 		if s.Metrics = s.rows(); len(s.Metrics) > 0 {
-			tr.res.Sampled = append(tr.res.Sampled, s.SampledRegion)
+			regions = append(regions, s.SampledRegion)
 		}
 	}
-	slices.SortFunc(tr.res.Sampled, func(x, y SampledRegion) int {
+	slices.SortFunc(regions, func(x, y SampledRegion) int {
 		return cmp.Or(cmp.Compare(y.SpanNS, x.SpanNS), cmp.Compare(x.Path, y.Path))
 	})
-	tr.res.Sampled = tr.res.Sampled[:min(len(tr.res.Sampled), maxSampled)]
+	return regions[:min(len(regions), maxSampled)]
 }
 
 // findSampled states what sampled counters tell where no counters were taken: of

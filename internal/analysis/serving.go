@@ -16,8 +16,9 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// readServing reads what the clients of a server saw, and sums up its steps.
-func (a *analyzer) readServing(steps []timeline.StepRow) {
+// readServing reads what the clients of a server saw, and sums up its steps. It is
+// nil for what is no server.
+func (a *analyzer) readServing(steps []timeline.StepRow) *Serving {
 	s := &Serving{Windows: []ServingWindow{}}
 	for _, path := range a.in.Windows {
 		record, err := load.ReadRecord(path)
@@ -34,7 +35,7 @@ func (a *analyzer) readServing(steps []timeline.StepRow) {
 		}
 	}
 	if len(s.Windows) == 0 && len(steps) == 0 {
-		return
+		return nil
 	}
 	order := []string{plan.StepUnprofiled, plan.StepNsys, plan.StepNcu}
 	slices.SortStableFunc(s.Windows, func(x, y ServingWindow) int {
@@ -43,7 +44,7 @@ func (a *analyzer) readServing(steps []timeline.StepRow) {
 	s.Session = s.cost(load.Unprofiled, load.Idle)
 	s.Collecting = s.cost(load.Idle, load.Profiled)
 	s.Steps, s.NextToken, s.OverTime = classSteps(steps), nextToken(steps), overTime(steps)
-	a.res.Serving = s
+	return s
 }
 
 // cost compares two kinds of windows; nil where one is missing.

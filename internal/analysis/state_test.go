@@ -53,7 +53,7 @@ func (s *state) reader() *counterReader {
 }
 
 func (s *state) peaks() *peakFinder {
-	return &peakFinder{counters: s.counters, run: s.run, res: s.res, tl: s.tl}
+	return &peakFinder{counters: s.counters, run: s.run, gpus: s.res.Environment.GPUs, tl: s.tl}
 }
 
 func (s *state) judgment() *judgment {

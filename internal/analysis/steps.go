@@ -64,23 +64,22 @@ const (
 	outlierNS    = 5_000
 )
 
-// findSteps finds the steps of the timeline and the layers in them.
-func (tr *timelineReader) findSteps(ctx context.Context) error {
+// findSteps finds the steps of the timeline and the layers in them; nil without any.
+func (tr *timelineReader) findSteps(ctx context.Context) (*StepTimes, error) {
 	t, recalled := tr.tl.t, tr.tl.at
 	if len(t.GraphNodes) > 0 {
 		var err error
 		if recalled, err = tr.tl.recall(ctx, tr.in.Run); err != nil {
-			return err
+			return nil, err
 		}
 		tr.tl.recalled = recalled
 	}
 	s := t.StepLayers(tr.tl.at, recalled)
 	if s == nil || len(s.Steps) == 0 {
-		return nil
+		return nil, nil
 	}
 	tr.tl.steps = s
-	tr.res.Steps = &StepTimes{Groups: stepTimes(s.Steps), Strip: newStrip(s, tr.tl.lo)}
-	return nil
+	return &StepTimes{Groups: stepTimes(s.Steps), Strip: newStrip(s, tr.tl.lo)}, nil
 }
 
 // stepTimes are the distributions of the groups of steps.

@@ -152,15 +152,16 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 		tr.notes.add(Note{Fact: w, File: tr.in.rel(tr.in.timeline())})
 	}
 	tr.tl.engine = engineSteps(t, tr.in.Identity(tr.in.timeline()).Window)
-	if !tr.brief {
-		tr.sampleRegions(t)
+	if tr.res.Sampling = samplingOf(t); tr.res.Sampling != nil && !tr.brief {
+		tr.res.Sampled = sampleRegions(t)
 	}
 	tr.environmentOf(t)
 	tr.run.checkCaptureTime(t.Session.StartUTC, tr.notes)
 	tr.findScope()
 	overview := func() {}
 	if !tr.brief {
-		if err := tr.findSteps(ctx); err != nil {
+		var err error
+		if tr.res.Steps, err = tr.findSteps(ctx); err != nil {
 			return err
 		}
 		overview = tr.drawOverview() // beside the other steps
