@@ -124,14 +124,14 @@ func (a *analyzer) finish(tl *timed) {
 	a.res.Derive()
 }
 
-// An EmptyError says that the files hold nothing to analyze. Warnings say why,
+// An emptyError says that the files hold nothing to analyze. Warnings say why,
 // where that is known.
-type EmptyError struct {
+type emptyError struct {
 	Files    []string
 	Warnings []Note
 }
 
-func (e *EmptyError) Error() string {
+func (e *emptyError) Error() string {
 	text := "there is nothing to analyze in " + strings.Join(e.Files, ", ")
 	for _, w := range e.Warnings {
 		if why := w.Text("error"); why != "" {
@@ -151,7 +151,7 @@ func (a *analyzer) refuse(tl *timed, c *counters) error {
 	if a.in.Operators != "" {
 		files = append(files, a.in.Operators)
 	}
-	return &EmptyError{Files: files, Warnings: a.notes.warnings}
+	return &emptyError{Files: files, Warnings: a.notes.warnings}
 }
 
 // mergeCUDA keeps one version of CUDA where the driver's and PyTorch's are the

@@ -105,7 +105,7 @@ func TestStageGainOfKernels(t *testing.T) {
 	a.res.Totals.WallNS, a.res.Totals.KernelNS = 10_000, 2_500
 	a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 2_000, BusyNS: 2_000}}}
 	a.launchOf = map[int]*launch{0: synthetic(nil)}
-	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 2_500, Calls: 25, Attained: ptr(0.9), AttainedOf: "dram", Limiter: Limiter{Kind: LimitDRAM}, Stages: []StageTime{{Stage: "gemm", Calls: 20, NS: 2_000}}}}
+	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 2_500, Calls: 25, Attained: ptr(0.9), AttainedOf: "dram", Limiter: Limiter{Kind: limitDRAM}, Stages: []StageTime{{Stage: "gemm", Calls: 20, NS: 2_000}}}}
 	a.saved((*savings).roofSavings)
 	o := a.res.Opportunities[0]
 	if math.Abs(o.Seconds-250e-9) > 1e-15 || o.Stage != "gemm" || math.Abs(*o.StageGain-0.1) > 1e-9 {

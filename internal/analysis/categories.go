@@ -16,8 +16,8 @@ import (
 // CategoriesFile is the name of the rules file in the configuration tree.
 const CategoriesFile = "categories.rules"
 
-// OtherCategory is that of kernels which no rule matches.
-const OtherCategory = "other"
+// otherCategory is that of kernels which no rule matches.
+const otherCategory = "other"
 
 // graphCategory stands for CUDA graphs whose kernels were not traced.
 const graphCategory = "graph"
@@ -81,7 +81,7 @@ func LoadCategories(overlays ...fs.FS) (*Categories, error) {
 		return nil, err
 	}
 	c.declare(Category{graphCategory, "CUDA graphs traced as a whole"})
-	c.declare(Category{OtherCategory, "Other"})
+	c.declare(Category{otherCategory, "Other"})
 	return c, nil
 }
 

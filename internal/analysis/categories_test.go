@@ -58,7 +58,7 @@ func TestCategories(t *testing.T) {
 		"triton_red_fused__to_copy_mean_pow_0":                                                                                         "copy_cast|reduction",
 		"void at::native::multi_tensor_apply_kernel<at::native::TensorListMetadata<(int)4>>()":                                         "optimiser",
 		"saxpy(int, float, const float *, float *)":                                                                                    "elementwise",
-		"my_own_thing(int)": OtherCategory,
+		"my_own_thing(int)": otherCategory,
 	} {
 		i, rule := c.of(name, cxx.Short(name))
 		if got := c.List[i].ID; !strings.Contains("|"+want+"|", "|"+got+"|") {
@@ -73,7 +73,7 @@ func TestCategoriesOverlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"my_gemm": "mine", "special_add_": "gemm", "nvjet_x": "gemm", "zzz": OtherCategory} {
+	for name, want := range map[string]string{"my_gemm": "mine", "special_add_": "gemm", "nvjet_x": "gemm", "zzz": otherCategory} {
 		if i, _ := c.of(name); c.List[i].ID != want {
 			t.Errorf("%s is %s, want %s", name, c.List[i].ID, want)
 		}
@@ -82,7 +82,7 @@ func TestCategoriesOverlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i, _ := alone.of("nvjet_x"); alone.List[i].ID != OtherCategory {
+	if i, _ := alone.of("nvjet_x"); alone.List[i].ID != otherCategory {
 		t.Error("shipped: false left the shipped rules in")
 	}
 	for _, bad := range []string{

@@ -32,38 +32,38 @@ type CauseEvidence struct {
 
 // The causes. docs/limiter.md explains each.
 const (
-	CauseUncoalesced   fact.Code = "uncoalesced"
-	CauseBankConflicts fact.Code = "bank-conflicts"
-	CauseAtomics       fact.Code = "contended-atomics"        // global, on few addresses
-	CauseSharedAtomics fact.Code = "contended-shared-atomics" // in shared memory
-	CauseManyAtomics   fact.Code = "atomic-throughput"        // spread over L2
-	CauseDivergence    fact.Code = "divergence"
-	CausePartialWarps  fact.Code = "partial-warps" // the block is no multiple of a warp
-	CauseRegisters     fact.Code = "occupancy-registers"
-	CauseSharedMemory  fact.Code = "occupancy-shared-memory"
-	CauseBlockSize     fact.Code = "occupancy-block-size"
+	causeUncoalesced   fact.Code = "uncoalesced"
+	causeBankConflicts fact.Code = "bank-conflicts"
+	causeAtomics       fact.Code = "contended-atomics"        // global, on few addresses
+	causeSharedAtomics fact.Code = "contended-shared-atomics" // in shared memory
+	causeManyAtomics   fact.Code = "atomic-throughput"        // spread over L2
+	causeDivergence    fact.Code = "divergence"
+	causePartialWarps  fact.Code = "partial-warps" // the block is no multiple of a warp
+	causeRegisters     fact.Code = "occupancy-registers"
+	causeSharedMemory  fact.Code = "occupancy-shared-memory"
+	causeBlockSize     fact.Code = "occupancy-block-size"
 	CauseFewBlocks     fact.Code = "too-few-blocks"
-	CauseTailWave      fact.Code = "tail-wave"
-	CauseUnevenBlocks  fact.Code = "uneven-blocks"
-	CauseSpills        fact.Code = "register-spills"
-	CauseLocalMemory   fact.Code = "local-memory"
-	CauseL2Misses      fact.Code = "l2-misses" // with reuse
-	CauseStreaming     fact.Code = "streaming" // no reuse possible
-	CauseL2Traffic     fact.Code = "l2-traffic"
-	CauseL1Traffic     fact.Code = "l1-traffic"
-	CauseSharedTraffic fact.Code = "shared-memory-traffic"
-	CauseHostMemory    fact.Code = "host-memory"
-	CauseTensorStarved fact.Code = "tensor-starved"
-	CauseLoadLatency   fact.Code = "load-latency"
-	CauseBarriers      fact.Code = "barriers"
-	CauseFP64          fact.Code = "fp64"
-	CauseSpecial       fact.Code = "special-functions"
-	CauseInteger       fact.Code = "integer-arithmetic"
-	CauseICache        fact.Code = "instruction-cache"
-	CauseConstants     fact.Code = "constant-memory" // threads of a warp read different constants
-	CauseDependentMath fact.Code = "dependent-instructions"
-	CauseShortKernel   fact.Code = "short-kernel"
-	CausePipeBusy      fact.Code = "useful-work" // the pipe does what was asked of it
+	causeTailWave      fact.Code = "tail-wave"
+	causeUnevenBlocks  fact.Code = "uneven-blocks"
+	causeSpills        fact.Code = "register-spills"
+	causeLocalMemory   fact.Code = "local-memory"
+	causeL2Misses      fact.Code = "l2-misses" // with reuse
+	causeStreaming     fact.Code = "streaming" // no reuse possible
+	causeL2Traffic     fact.Code = "l2-traffic"
+	causeL1Traffic     fact.Code = "l1-traffic"
+	causeSharedTraffic fact.Code = "shared-memory-traffic"
+	causeHostMemory    fact.Code = "host-memory"
+	causeTensorStarved fact.Code = "tensor-starved"
+	causeLoadLatency   fact.Code = "load-latency"
+	causeBarriers      fact.Code = "barriers"
+	causeFP64          fact.Code = "fp64"
+	causeSpecial       fact.Code = "special-functions"
+	causeInteger       fact.Code = "integer-arithmetic"
+	causeICache        fact.Code = "instruction-cache"
+	causeConstants     fact.Code = "constant-memory" // threads of a warp read different constants
+	causeDependentMath fact.Code = "dependent-instructions"
+	causeShortKernel   fact.Code = "short-kernel"
+	causePipeBusy      fact.Code = "useful-work" // the pipe does what was asked of it
 )
 
 // An answer is what a rule can tell: that it is the cause, that it is not, or

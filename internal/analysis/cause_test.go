@@ -24,7 +24,7 @@ func judged(t *testing.T, report string) map[string]*Limiter {
 	out := map[string]*Limiter{}
 	for _, res := range rep.Results {
 		l := newLaunch(report, res)
-		v := decide(l, DefaultThresholds)
+		v := decide(l, defaultThresholds)
 		v.Cause = causeOf(l, v.Kind)
 		name, _, _ := strings.Cut(res.Name(), "(")
 		out[name] = &v
@@ -107,57 +107,57 @@ func TestCausesThatFool(t *testing.T) {
 		kind   string
 		cause  fact.Code
 	}{
-		{"a copy", calm(85, 70, 20, nil), LimitDRAM, CauseStreaming},
-		{"a fill reads nothing", calm(85, 70, 20, map[string]float64{counterL2Reads: 0, counterDRAMRead: 2e5, counterLoadSectors: 0, counterLoadMisses: 0, counterLoadUse: 0}), LimitDRAM, CauseStreaming},
-		{"a thread walks its own row, and L1 keeps the line", calm(85, 70, 20, map[string]float64{counterLoadUse: 4, counterLoadSectors: 64e6}), LimitDRAM, CauseStreaming},
-		{"the same row, but lines are lost before they are used up", calm(85, 70, 20, map[string]float64{counterLoadUse: 4, counterStoreSectors: 0}), LimitDRAM, CauseUncoalesced},
-		{"bulk copies read beside a few scattered loads", calm(85, 70, 20, map[string]float64{counterLoadUse: 4, counterLoadSectors: 1e3, counterLoadMisses: 1e3, counterStoreSectors: 1e5}), LimitDRAM, CauseStreaming},
-		{"scattered stores of a product that reads a thousand times more", calm(20, 70, 20, map[string]float64{counterStoreUse: 4, counterStoreSectors: 8e3, counterDRAMRead: 2e7}), LimitL2, CauseL2Traffic},
-		{"L2 hits that come of fetching whole lines are no reuse", calm(85, 70, 20, map[string]float64{"lts__t_sector_hit_rate.pct": 50}), LimitDRAM, CauseStreaming},
-		{"data that L2 holds comes from DRAM once", calm(85, 70, 20, map[string]float64{counterL2Reads: 4e6, counterDRAMRead: 40e6, counterLoadSectors: 4e6, counterLoadMisses: 4e6}), LimitDRAM, CauseStreaming},
-		{"data that is read again and does not fit", calm(85, 70, 20, map[string]float64{counterL2Reads: 24e6, counterLoadSectors: 24e6, counterLoadMisses: 24e6}), LimitDRAM, CauseL2Misses},
-		{"a memory that is near its limit while warps wait", calm(55, 45, 20, nil), LimitDRAM, CauseLoadLatency},
-		{"atomics of a reduction, one for each block", calm(20, 20, 20, map[string]float64{counterRed: 2048, counterSliceMax: 4.4, counterSliceAvg: 0.05}), LimitLatency, CauseLoadLatency},
-		{"atomics on one address", calm(1, 1, 1, map[string]float64{counterRed: 1e6, counterSliceMax: 33, counterSliceAvg: 0.35}), LimitL2, CauseAtomics},
-		{"the same in a small grid", calm(1, 1, 1, map[string]float64{counterRed: 1e6, counterSliceMax: 33, counterSliceAvg: 0.35, counterWaves[0]: 0.03, counterBlocks: 32, counterActiveAvg: 20e3}), LimitL2, CauseAtomics},
-		{"atomics over the whole of L2", calm(30, 80, 20, map[string]float64{counterRed: 5e5, counterSliceMax: 80, counterSliceAvg: 78}), LimitL2, CauseManyAtomics},
-		{"atomics of doubles on one address", calm(1, 1, 1, map[string]float64{counterRed: 9e5, counterSliceMax: 12, counterSliceAvg: 0.13}), LimitL2, CauseAtomics},
-		{"a few atomics on one address in a kernel that waits", calm(1, 1, 1, map[string]float64{counterRed: 9e4, counterSliceMax: 12, counterSliceAvg: 0.13}), LimitLatency, CauseLoadLatency},
-		{"all threads of a warp load one word", calm(5, 20, 80, map[string]float64{counterLoadUse: 4, counterLoads: 8e6, counterStores: 0, counterStoreSectors: 0}), LimitL1, CauseL1Traffic},
-		{"every thread loads from a line of its own", calm(5, 20, 80, map[string]float64{counterLoadUse: 4, counterLoads: 25e4, counterStores: 0, counterStoreSectors: 0}), LimitL1, CauseUncoalesced},
-		{"every second word is read and all are written", calm(85, 70, 20, map[string]float64{counterLoadUse: 16, counterStoreSectors: 4e6}), LimitDRAM, CauseUncoalesced},
-		{"one block on each SM, which waits at barriers", calm(5, 5, 5, map[string]float64{counterWaves[0]: 0.5, counterBlocks: 132, stall("barrier"): 20}), LimitLatency, CauseBarriers},
-		{"threads of a warp read different constants", calm(1, 1, 1, map[string]float64{counterSM[0]: 65, counterConstants: 65, stall("mio_throttle"): 50}), LimitCompute, CauseConstants},
-		{"a unit of the SM that is not known", calm(1, 1, 1, map[string]float64{counterSM[0]: 65}), LimitCompute, ""},
-		{"97 % of a wave", calm(20, 20, 20, map[string]float64{counterWaves[0]: 0.97, counterBlocks: 256}), LimitLatency, CauseLoadLatency},
-		{"fewer blocks than SMs", calm(5, 5, 5, map[string]float64{counterWaves[0]: 0.06, counterBlocks: 64, counterActiveAvg: 48e3}), LimitSmall, CauseFewBlocks},
-		{"each SM has a block and room for three more", calm(20, 20, 20, map[string]float64{counterWaves[0]: 0.25, counterBlocks: 264}), LimitLatency, CauseFewBlocks},
-		{"a last wave that other SMs do not wait for", calm(20, 20, 20, map[string]float64{counterWaves[0]: 1.03}), LimitLatency, CauseLoadLatency},
-		{"a last wave of eight blocks", calm(20, 20, 20, map[string]float64{counterWaves[0]: 1.03, counterActiveAvg: 53e3}), LimitLatency, CauseTailWave},
-		{"idle SMs in many waves", calm(20, 20, 20, map[string]float64{counterActiveAvg: 30e3}), LimitLatency, CauseUnevenBlocks},
-		{"a kernel that is mostly start and end", calm(20, 20, 20, map[string]float64{counterActiveAvg: 30e3, "gpu__time_duration.sum": 3000}), LimitLatency, CauseLoadLatency},
-		{"bank conflicts in a few stores", calm(5, 5, 80, map[string]float64{counterPasses: 1e6, counterConflicts: 5e4, counterDataShared: 70}), LimitL1, CauseSharedTraffic},
-		{"bank conflicts that are a small part of L1's work", calm(5, 5, 80, map[string]float64{counterPasses: 1e6, counterConflicts: 5e5, counterDataShared: 10}), LimitL1, CauseL1Traffic},
-		{"bank conflicts", calm(5, 5, 80, map[string]float64{counterPasses: 1e6, counterConflicts: 5e5, counterDataShared: 75}), LimitL1, CauseBankConflicts},
-		{"bank conflicts under a busy DRAM", calm(85, 70, 50, map[string]float64{counterPasses: 1e6, counterConflicts: 5e5, counterDataShared: 20}), LimitDRAM, CauseStreaming},
-		{"a few spills", calm(5, 80, 20, map[string]float64{"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum": 1e5, counterSpills: 1e4, counterDRAMRead: 1e6}), LimitL2, CauseL2Traffic},
-		{"divergence in a kernel that waits for memory", calm(20, 20, 20, map[string]float64{counterThreads: 8}), LimitLatency, CauseLoadLatency},
-		{"divergence in arithmetic", calm(5, 5, 5, map[string]float64{counterThreads: 17, fma: 80}), LimitCompute, CauseDivergence},
-		{"blocks of one thread", calm(5, 5, 5, map[string]float64{counterThreads: 1, counterBlockSize: 1, fma: 80}), LimitCompute, CausePartialWarps},
-		{"arithmetic of all threads", calm(5, 5, 5, map[string]float64{fma: 80}), LimitCompute, CausePipeBusy},
-		{"few warps that keep a pipe busy", calm(5, 5, 5, map[string]float64{fma: 80, counterTheoretical[0]: 12, "launch__occupancy_limit_registers": 1}), LimitCompute, CausePipeBusy},
-		{"few warps that wait", calm(20, 20, 20, map[string]float64{counterTheoretical[0]: 12, "launch__occupancy_limit_registers": 1}), LimitOccupancy, CauseRegisters},
-		{"few warps that wait at barriers", calm(20, 20, 20, map[string]float64{counterTheoretical[0]: 12, "launch__occupancy_limit_registers": 1, stall("barrier"): 20}), LimitOccupancy, CauseBarriers},
-		{"barriers beside a tensor pipe that is busy", calm(20, 20, 20, map[string]float64{tensor: 92, tensorOps: 1e12, stall("barrier"): 20}), LimitCompute, CausePipeBusy},
-		{"a product that has few warps by design", calm(20, 20, 20, map[string]float64{tensor: 45, tensorOps: 1e12, counterTheoretical[0]: 18, "launch__occupancy_limit_registers": 1}), LimitOccupancy, CauseTensorStarved},
-		{"the tensor pipe waits for L2", calm(20, 75, 40, map[string]float64{tensor: 30, tensorOps: 1e12}), LimitL2, CauseTensorStarved},
-		{"a product of one column reads its weights once", calm(85, 70, 20, map[string]float64{tensor: 10, tensorOps: 1e12}), LimitDRAM, CauseStreaming},
-		{"reads of the host", calm(0.1, 1, 1, map[string]float64{counterHostFill: 0.9, counterDeviceFill: 0.01}), LimitLatency, CauseHostMemory},
-		{"arguments that come from the host", calm(20, 20, 20, map[string]float64{counterHostFill: 0.0004, counterDeviceFill: 0.001}), LimitLatency, CauseLoadLatency},
+		{"a copy", calm(85, 70, 20, nil), limitDRAM, causeStreaming},
+		{"a fill reads nothing", calm(85, 70, 20, map[string]float64{counterL2Reads: 0, counterDRAMRead: 2e5, counterLoadSectors: 0, counterLoadMisses: 0, counterLoadUse: 0}), limitDRAM, causeStreaming},
+		{"a thread walks its own row, and L1 keeps the line", calm(85, 70, 20, map[string]float64{counterLoadUse: 4, counterLoadSectors: 64e6}), limitDRAM, causeStreaming},
+		{"the same row, but lines are lost before they are used up", calm(85, 70, 20, map[string]float64{counterLoadUse: 4, counterStoreSectors: 0}), limitDRAM, causeUncoalesced},
+		{"bulk copies read beside a few scattered loads", calm(85, 70, 20, map[string]float64{counterLoadUse: 4, counterLoadSectors: 1e3, counterLoadMisses: 1e3, counterStoreSectors: 1e5}), limitDRAM, causeStreaming},
+		{"scattered stores of a product that reads a thousand times more", calm(20, 70, 20, map[string]float64{counterStoreUse: 4, counterStoreSectors: 8e3, counterDRAMRead: 2e7}), limitL2, causeL2Traffic},
+		{"L2 hits that come of fetching whole lines are no reuse", calm(85, 70, 20, map[string]float64{"lts__t_sector_hit_rate.pct": 50}), limitDRAM, causeStreaming},
+		{"data that L2 holds comes from DRAM once", calm(85, 70, 20, map[string]float64{counterL2Reads: 4e6, counterDRAMRead: 40e6, counterLoadSectors: 4e6, counterLoadMisses: 4e6}), limitDRAM, causeStreaming},
+		{"data that is read again and does not fit", calm(85, 70, 20, map[string]float64{counterL2Reads: 24e6, counterLoadSectors: 24e6, counterLoadMisses: 24e6}), limitDRAM, causeL2Misses},
+		{"a memory that is near its limit while warps wait", calm(55, 45, 20, nil), limitDRAM, causeLoadLatency},
+		{"atomics of a reduction, one for each block", calm(20, 20, 20, map[string]float64{counterRed: 2048, counterSliceMax: 4.4, counterSliceAvg: 0.05}), limitLatency, causeLoadLatency},
+		{"atomics on one address", calm(1, 1, 1, map[string]float64{counterRed: 1e6, counterSliceMax: 33, counterSliceAvg: 0.35}), limitL2, causeAtomics},
+		{"the same in a small grid", calm(1, 1, 1, map[string]float64{counterRed: 1e6, counterSliceMax: 33, counterSliceAvg: 0.35, counterWaves[0]: 0.03, counterBlocks: 32, counterActiveAvg: 20e3}), limitL2, causeAtomics},
+		{"atomics over the whole of L2", calm(30, 80, 20, map[string]float64{counterRed: 5e5, counterSliceMax: 80, counterSliceAvg: 78}), limitL2, causeManyAtomics},
+		{"atomics of doubles on one address", calm(1, 1, 1, map[string]float64{counterRed: 9e5, counterSliceMax: 12, counterSliceAvg: 0.13}), limitL2, causeAtomics},
+		{"a few atomics on one address in a kernel that waits", calm(1, 1, 1, map[string]float64{counterRed: 9e4, counterSliceMax: 12, counterSliceAvg: 0.13}), limitLatency, causeLoadLatency},
+		{"all threads of a warp load one word", calm(5, 20, 80, map[string]float64{counterLoadUse: 4, counterLoads: 8e6, counterStores: 0, counterStoreSectors: 0}), limitL1, causeL1Traffic},
+		{"every thread loads from a line of its own", calm(5, 20, 80, map[string]float64{counterLoadUse: 4, counterLoads: 25e4, counterStores: 0, counterStoreSectors: 0}), limitL1, causeUncoalesced},
+		{"every second word is read and all are written", calm(85, 70, 20, map[string]float64{counterLoadUse: 16, counterStoreSectors: 4e6}), limitDRAM, causeUncoalesced},
+		{"one block on each SM, which waits at barriers", calm(5, 5, 5, map[string]float64{counterWaves[0]: 0.5, counterBlocks: 132, stall("barrier"): 20}), limitLatency, causeBarriers},
+		{"threads of a warp read different constants", calm(1, 1, 1, map[string]float64{counterSM[0]: 65, counterConstants: 65, stall("mio_throttle"): 50}), limitCompute, causeConstants},
+		{"a unit of the SM that is not known", calm(1, 1, 1, map[string]float64{counterSM[0]: 65}), limitCompute, ""},
+		{"97 % of a wave", calm(20, 20, 20, map[string]float64{counterWaves[0]: 0.97, counterBlocks: 256}), limitLatency, causeLoadLatency},
+		{"fewer blocks than SMs", calm(5, 5, 5, map[string]float64{counterWaves[0]: 0.06, counterBlocks: 64, counterActiveAvg: 48e3}), limitSmall, CauseFewBlocks},
+		{"each SM has a block and room for three more", calm(20, 20, 20, map[string]float64{counterWaves[0]: 0.25, counterBlocks: 264}), limitLatency, CauseFewBlocks},
+		{"a last wave that other SMs do not wait for", calm(20, 20, 20, map[string]float64{counterWaves[0]: 1.03}), limitLatency, causeLoadLatency},
+		{"a last wave of eight blocks", calm(20, 20, 20, map[string]float64{counterWaves[0]: 1.03, counterActiveAvg: 53e3}), limitLatency, causeTailWave},
+		{"idle SMs in many waves", calm(20, 20, 20, map[string]float64{counterActiveAvg: 30e3}), limitLatency, causeUnevenBlocks},
+		{"a kernel that is mostly start and end", calm(20, 20, 20, map[string]float64{counterActiveAvg: 30e3, "gpu__time_duration.sum": 3000}), limitLatency, causeLoadLatency},
+		{"bank conflicts in a few stores", calm(5, 5, 80, map[string]float64{counterPasses: 1e6, counterConflicts: 5e4, counterDataShared: 70}), limitL1, causeSharedTraffic},
+		{"bank conflicts that are a small part of L1's work", calm(5, 5, 80, map[string]float64{counterPasses: 1e6, counterConflicts: 5e5, counterDataShared: 10}), limitL1, causeL1Traffic},
+		{"bank conflicts", calm(5, 5, 80, map[string]float64{counterPasses: 1e6, counterConflicts: 5e5, counterDataShared: 75}), limitL1, causeBankConflicts},
+		{"bank conflicts under a busy DRAM", calm(85, 70, 50, map[string]float64{counterPasses: 1e6, counterConflicts: 5e5, counterDataShared: 20}), limitDRAM, causeStreaming},
+		{"a few spills", calm(5, 80, 20, map[string]float64{"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum": 1e5, counterSpills: 1e4, counterDRAMRead: 1e6}), limitL2, causeL2Traffic},
+		{"divergence in a kernel that waits for memory", calm(20, 20, 20, map[string]float64{counterThreads: 8}), limitLatency, causeLoadLatency},
+		{"divergence in arithmetic", calm(5, 5, 5, map[string]float64{counterThreads: 17, fma: 80}), limitCompute, causeDivergence},
+		{"blocks of one thread", calm(5, 5, 5, map[string]float64{counterThreads: 1, counterBlockSize: 1, fma: 80}), limitCompute, causePartialWarps},
+		{"arithmetic of all threads", calm(5, 5, 5, map[string]float64{fma: 80}), limitCompute, causePipeBusy},
+		{"few warps that keep a pipe busy", calm(5, 5, 5, map[string]float64{fma: 80, counterTheoretical[0]: 12, "launch__occupancy_limit_registers": 1}), limitCompute, causePipeBusy},
+		{"few warps that wait", calm(20, 20, 20, map[string]float64{counterTheoretical[0]: 12, "launch__occupancy_limit_registers": 1}), limitOccupancy, causeRegisters},
+		{"few warps that wait at barriers", calm(20, 20, 20, map[string]float64{counterTheoretical[0]: 12, "launch__occupancy_limit_registers": 1, stall("barrier"): 20}), limitOccupancy, causeBarriers},
+		{"barriers beside a tensor pipe that is busy", calm(20, 20, 20, map[string]float64{tensor: 92, tensorOps: 1e12, stall("barrier"): 20}), limitCompute, causePipeBusy},
+		{"a product that has few warps by design", calm(20, 20, 20, map[string]float64{tensor: 45, tensorOps: 1e12, counterTheoretical[0]: 18, "launch__occupancy_limit_registers": 1}), limitOccupancy, causeTensorStarved},
+		{"the tensor pipe waits for L2", calm(20, 75, 40, map[string]float64{tensor: 30, tensorOps: 1e12}), limitL2, causeTensorStarved},
+		{"a product of one column reads its weights once", calm(85, 70, 20, map[string]float64{tensor: 10, tensorOps: 1e12}), limitDRAM, causeStreaming},
+		{"reads of the host", calm(0.1, 1, 1, map[string]float64{counterHostFill: 0.9, counterDeviceFill: 0.01}), limitLatency, causeHostMemory},
+		{"arguments that come from the host", calm(20, 20, 20, map[string]float64{counterHostFill: 0.0004, counterDeviceFill: 0.001}), limitLatency, causeLoadLatency},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := synthetic(c.values)
-			v := decide(l, DefaultThresholds)
+			v := decide(l, defaultThresholds)
 			cause := causeOf(l, v.Kind)
 			if v.Kind != c.kind || cause.Code != c.cause {
 				t.Errorf("limited by %s, cause %s (needs %v), want %s, %s", v.Kind, cause.Code, cause.Need, c.kind, c.cause)
@@ -188,7 +188,7 @@ func TestCauseNeedsItsCounters(t *testing.T) {
 		{"threads of a warp", use(5, 5, 5, map[string]float64{"sm__pipe_fma_cycles_active" + ofElapsed: 80}), sectionStalls},
 	} {
 		l := synthetic(c.values)
-		if cause := causeOf(l, decide(l, DefaultThresholds).Kind); cause.Code != "" || !slices.Contains(cause.Need, c.need) {
+		if cause := causeOf(l, decide(l, defaultThresholds).Kind); cause.Code != "" || !slices.Contains(cause.Need, c.need) {
 			t.Errorf("%s: %+v", c.name, cause)
 		}
 	}
@@ -222,7 +222,7 @@ func TestCausesHaveTheirNumbers(t *testing.T) {
 func TestUntoldCauses(t *testing.T) {
 	for report, want := range map[string]bool{"default": true, "full": false} {
 		r := analyzeFiles(t, causeFixtures+report+".ncu-rep.zst")
-		at := slices.IndexFunc(r.Missing, func(n Note) bool { return n.Is(CausesUntold) })
+		at := slices.IndexFunc(r.Missing, func(n Note) bool { return n.Is(causesUntold) })
 		if (at >= 0) != want {
 			t.Errorf("%s: %+v", report, r.Missing)
 		}

@@ -82,7 +82,7 @@ type causeThresholds struct {
 
 var causeLimits = causeThresholds{
 	Used: 0.7, Conflicts: 0.3, Ways: 4, Slice: 0.25, SliceAlone: 0.08, Skew: 3, SkewAlone: 10, Atomics: 0.3, Threads: 0.65, Active: 0.8, Tail: 0.85, Local: 0.3, Host: 0.05, HostFill: 0.2,
-	Reuse: 1.25, Constants: 0.5, Stall: 0.3, Tensor: 0.5, Starved: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: DefaultThresholds.Saturated, Full: 0.75, RampNS: 2500,
+	Reuse: 1.25, Constants: 0.5, Stall: 0.3, Tensor: 0.5, Starved: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: defaultThresholds.Saturated, Full: 0.75, RampNS: 2500,
 }
 
 // Counters of causes beside those of evidence.go.
@@ -264,7 +264,7 @@ func (s *sight) used(kind string) (counter string, share float64, ok bool) {
 		return "", 0, false
 	}
 	asked, askedStores := load/sectorBytes*loads, store/sectorBytes*stores
-	if kind == LimitL1 { // an access of one word by all threads takes one sector at least
+	if kind == limitL1 { // an access of one word by all threads takes one sector at least
 		v, ok := s.several(counterLoads, counterStores)
 		if !ok {
 			return "", 0, false
@@ -288,11 +288,11 @@ func (s *sight) used(kind string) (counter string, share float64, ok bool) {
 // in sectors.
 func (s *sight) movedSectors(kind string, asked float64) (float64, bool) {
 	misses, ok := s.value(counterLoadMisses)
-	if !ok || kind == LimitL1 {
+	if !ok || kind == limitL1 {
 		return asked, true
 	}
 	v, ok := s.several(counterDRAMRead, counterL2Reads)
-	if !ok || kind != LimitDRAM || v[1] <= 0 {
+	if !ok || kind != limitDRAM || v[1] <= 0 {
 		return misses, true
 	}
 	requests, _ := s.sum(counterRed, counterAtom, counterCAS)

@@ -31,7 +31,7 @@ func (l *launch) busySlice() (Limiter, bool) {
 	}
 	busiest, mean := f.evidence[0], f.evidence[1]
 	level := share(busiest.Value)
-	return Limiter{Kind: LimitL2, Units: []string{unitAtomics}, Level: &level,
+	return Limiter{Kind: limitL2, Units: []string{unitAtomics}, Level: &level,
 		Why: because(codeBusySlice, fact.Share("slice", level), fact.Share("mean", mean.Value/100)),
 		Evidence: []Evidence{
 			{Metric: busiest.Metric, Value: busiest.Value, Unit: "%", Threshold: atLeast(busiest.Threshold / 100)},

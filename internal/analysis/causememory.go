@@ -29,7 +29,7 @@ func streaming(s *sight) (finding, answer) {
 	switch {
 	case !ok:
 		return finding{}, unknown
-	case s.kind == LimitL2 && v[0]*sectorBytes >= s.th.Reuse*v[1]:
+	case s.kind == limitL2 && v[0]*sectorBytes >= s.th.Reuse*v[1]:
 		return finding{}, no
 	}
 	return finding{[]fact.Param{fact.Share("level", s.level(s.kind)), fact.Bytes("read", v[1])},

@@ -16,58 +16,58 @@ const (
 )
 
 var (
-	memoryLimits = []string{LimitDRAM, LimitL2, LimitL1, LimitMixed, LimitLatency, LimitOccupancy}
-	idleLimits   = []string{LimitSmall, LimitLatency, LimitOccupancy, LimitLaunch}
-	waitLimits   = []string{LimitLatency, LimitOccupancy}
+	memoryLimits = []string{limitDRAM, limitL2, limitL1, limitMixed, limitLatency, limitOccupancy}
+	idleLimits   = []string{limitSmall, limitLatency, limitOccupancy, limitLaunch}
+	waitLimits   = []string{limitLatency, limitOccupancy}
 )
 
 // causeRules are tried in this order: first what keeps all units from working,
 // then what wastes the work of the unit that is busy, then what remains.
 var causeRules = []causeRule{
-	{code: CauseHostMemory, remedy: "copy-to-device", test: hostMemory},
-	{code: CauseAtomics, remedy: "aggregate-atomics", behind: []string{LimitL2, LimitL1, LimitLatency, LimitOccupancy, LimitSmall, LimitLaunch}, need: sectionTables, test: contendedAtomics},
-	{code: CauseSharedAtomics, remedy: "privatize-shared-atomics", behind: []string{LimitL1, LimitLatency, LimitOccupancy}, need: sectionTables, test: sharedAtomics},
+	{code: causeHostMemory, remedy: "copy-to-device", test: hostMemory},
+	{code: causeAtomics, remedy: "aggregate-atomics", behind: []string{limitL2, limitL1, limitLatency, limitOccupancy, limitSmall, limitLaunch}, need: sectionTables, test: contendedAtomics},
+	{code: causeSharedAtomics, remedy: "privatize-shared-atomics", behind: []string{limitL1, limitLatency, limitOccupancy}, need: sectionTables, test: sharedAtomics},
 	{code: CauseFewBlocks, remedy: "more-blocks", behind: idleLimits, need: sectionLight, test: fewBlocks},
-	{code: CauseTailWave, remedy: "fill-last-wave", need: sectionLight, test: tailWave},
-	{code: CauseUnevenBlocks, remedy: "even-blocks", test: unevenBlocks},
-	{code: CauseSpills, remedy: "fewer-live-registers", behind: memoryLimits, need: sectionTables, test: spills},
-	{code: CauseLocalMemory, remedy: "static-indices", behind: memoryLimits, need: sectionTables, test: localMemory},
-	{code: CauseBankConflicts, remedy: "pad-shared-memory", behind: []string{LimitL1, LimitLatency, LimitOccupancy, LimitMixed}, need: sectionTables, test: bankConflicts},
-	{code: CauseTensorStarved, remedy: "stage-operands", behind: []string{LimitL1, LimitL2, LimitLatency, LimitOccupancy}, test: tensorStarved},
-	{code: CauseUncoalesced, remedy: "coalesce", behind: memoryLimits, need: sectionTables, test: uncoalesced},
-	{code: CauseManyAtomics, remedy: "aggregate-atomics", behind: []string{LimitL2, LimitLatency}, test: manyAtomics},
-	{code: CauseBarriers, remedy: "fewer-barriers", behind: []string{LimitLatency, LimitOccupancy, LimitCompute, LimitL1}, need: sectionStalls, test: barriers},
-	{code: CauseICache, remedy: "smaller-code", behind: waitLimits, need: sectionStalls, test: instructionCache},
-	{code: CauseConstants, remedy: "constants-to-memory", behind: []string{LimitCompute, LimitMixed, LimitLatency, LimitOccupancy}, test: constants},
-	{code: CausePartialWarps, remedy: "whole-warps", behind: []string{LimitCompute, LimitMixed, LimitLatency}, need: sectionStalls, test: partialWarps},
-	{code: CauseDivergence, remedy: "converge", behind: []string{LimitCompute, LimitMixed, LimitLatency, LimitOccupancy}, need: sectionStalls, test: divergence},
+	{code: causeTailWave, remedy: "fill-last-wave", need: sectionLight, test: tailWave},
+	{code: causeUnevenBlocks, remedy: "even-blocks", test: unevenBlocks},
+	{code: causeSpills, remedy: "fewer-live-registers", behind: memoryLimits, need: sectionTables, test: spills},
+	{code: causeLocalMemory, remedy: "static-indices", behind: memoryLimits, need: sectionTables, test: localMemory},
+	{code: causeBankConflicts, remedy: "pad-shared-memory", behind: []string{limitL1, limitLatency, limitOccupancy, limitMixed}, need: sectionTables, test: bankConflicts},
+	{code: causeTensorStarved, remedy: "stage-operands", behind: []string{limitL1, limitL2, limitLatency, limitOccupancy}, test: tensorStarved},
+	{code: causeUncoalesced, remedy: "coalesce", behind: memoryLimits, need: sectionTables, test: uncoalesced},
+	{code: causeManyAtomics, remedy: "aggregate-atomics", behind: []string{limitL2, limitLatency}, test: manyAtomics},
+	{code: causeBarriers, remedy: "fewer-barriers", behind: []string{limitLatency, limitOccupancy, limitCompute, limitL1}, need: sectionStalls, test: barriers},
+	{code: causeICache, remedy: "smaller-code", behind: waitLimits, need: sectionStalls, test: instructionCache},
+	{code: causeConstants, remedy: "constants-to-memory", behind: []string{limitCompute, limitMixed, limitLatency, limitOccupancy}, test: constants},
+	{code: causePartialWarps, remedy: "whole-warps", behind: []string{limitCompute, limitMixed, limitLatency}, need: sectionStalls, test: partialWarps},
+	{code: causeDivergence, remedy: "converge", behind: []string{limitCompute, limitMixed, limitLatency, limitOccupancy}, need: sectionStalls, test: divergence},
 	{code: CauseFewBlocks, remedy: "more-blocks", behind: waitLimits, rest: true, test: fewWarps},
-	{code: CauseRegisters, remedy: "fewer-registers", behind: waitLimits, need: sectionLaunch, test: occupancyBy("launch__occupancy_limit_registers")},
-	{code: CauseSharedMemory, remedy: "less-shared-memory", behind: waitLimits, test: occupancyBy("launch__occupancy_limit_shared_mem")},
-	{code: CauseBlockSize, remedy: "other-block-size", behind: waitLimits, test: occupancyBy("launch__occupancy_limit_warps", "launch__occupancy_limit_blocks", "launch__occupancy_limit_barriers")},
-	{code: CauseFP64, remedy: "single-precision", behind: []string{LimitCompute}, test: busyPipe("fp64", "tensor_fp64")},
-	{code: CauseSpecial, remedy: "cheaper-functions", behind: []string{LimitCompute}, test: busyPipe("xu")},
-	{code: CauseInteger, remedy: "cheaper-indices", behind: []string{LimitCompute}, rest: true, test: busyPipe("int")},
-	{code: CauseLoadLatency, remedy: "more-loads-in-flight", behind: []string{LimitLatency, LimitOccupancy, LimitDRAM, LimitL2}, rest: true, test: loadLatency},
-	{code: CauseDependentMath, remedy: "independent-instructions", behind: waitLimits, rest: true, test: dependentMath},
-	{code: CauseL2Misses, remedy: "reorder-blocks", behind: []string{LimitDRAM}, need: sectionTables, test: l2Misses},
-	{code: CauseStreaming, remedy: "move-fewer-bytes", behind: []string{LimitDRAM, LimitL2}, need: sectionTables, rest: true, test: streaming},
-	{code: CauseSharedTraffic, remedy: "reuse-in-registers", behind: []string{LimitL1}, need: sectionTables, rest: true, test: sharedTraffic},
-	{code: CauseL1Traffic, remedy: "wider-loads", behind: []string{LimitL1}, rest: true, test: remains},
-	{code: CauseL2Traffic, remedy: "reuse-in-shared-memory", behind: []string{LimitL2}, rest: true, test: remains},
-	{code: CauseShortKernel, remedy: "fuse-launches", behind: []string{LimitLaunch}, rest: true, test: remains},
-	{code: CausePipeBusy, remedy: "less-arithmetic", behind: []string{LimitCompute, LimitMixed}, rest: true, test: pipeBusy},
+	{code: causeRegisters, remedy: "fewer-registers", behind: waitLimits, need: sectionLaunch, test: occupancyBy("launch__occupancy_limit_registers")},
+	{code: causeSharedMemory, remedy: "less-shared-memory", behind: waitLimits, test: occupancyBy("launch__occupancy_limit_shared_mem")},
+	{code: causeBlockSize, remedy: "other-block-size", behind: waitLimits, test: occupancyBy("launch__occupancy_limit_warps", "launch__occupancy_limit_blocks", "launch__occupancy_limit_barriers")},
+	{code: causeFP64, remedy: "single-precision", behind: []string{limitCompute}, test: busyPipe("fp64", "tensor_fp64")},
+	{code: causeSpecial, remedy: "cheaper-functions", behind: []string{limitCompute}, test: busyPipe("xu")},
+	{code: causeInteger, remedy: "cheaper-indices", behind: []string{limitCompute}, rest: true, test: busyPipe("int")},
+	{code: causeLoadLatency, remedy: "more-loads-in-flight", behind: []string{limitLatency, limitOccupancy, limitDRAM, limitL2}, rest: true, test: loadLatency},
+	{code: causeDependentMath, remedy: "independent-instructions", behind: waitLimits, rest: true, test: dependentMath},
+	{code: causeL2Misses, remedy: "reorder-blocks", behind: []string{limitDRAM}, need: sectionTables, test: l2Misses},
+	{code: causeStreaming, remedy: "move-fewer-bytes", behind: []string{limitDRAM, limitL2}, need: sectionTables, rest: true, test: streaming},
+	{code: causeSharedTraffic, remedy: "reuse-in-registers", behind: []string{limitL1}, need: sectionTables, rest: true, test: sharedTraffic},
+	{code: causeL1Traffic, remedy: "wider-loads", behind: []string{limitL1}, rest: true, test: remains},
+	{code: causeL2Traffic, remedy: "reuse-in-shared-memory", behind: []string{limitL2}, rest: true, test: remains},
+	{code: causeShortKernel, remedy: "fuse-launches", behind: []string{limitLaunch}, rest: true, test: remains},
+	{code: causePipeBusy, remedy: "less-arithmetic", behind: []string{limitCompute, limitMixed}, rest: true, test: pipeBusy},
 }
 
 // remains holds where no rule before it does: the level of the limiter is its
 // evidence.
 func remains(s *sight) (finding, answer) {
 	for _, r := range s.all {
-		if r.kind == s.kind || s.kind == LimitMixed {
+		if r.kind == s.kind || s.kind == limitMixed {
 			return finding{[]fact.Param{fact.Share("level", r.level)}, []CauseEvidence{told(r.counter, 100*r.level, "%")}}, yes
 		}
 	}
-	if name, ns, ok := s.first("gpu__time_duration.sum", "gpu__time_duration.avg"); ok && s.kind == LimitLaunch {
+	if name, ns, ok := s.first("gpu__time_duration.sum", "gpu__time_duration.avg"); ok && s.kind == limitLaunch {
 		return finding{evidence: []CauseEvidence{told(name, ns, "ns")}}, yes
 	}
 	return finding{}, yes
@@ -230,10 +230,10 @@ func bankConflicts(s *sight) (finding, answer) {
 	if a != yes || part < s.th.Conflicts {
 		return finding{}, a.tested()
 	}
-	if inL1, ok := s.sharedPart(); ok && part*inL1 < s.th.Conflicts && s.kind == LimitL1 {
+	if inL1, ok := s.sharedPart(); ok && part*inL1 < s.th.Conflicts && s.kind == limitL1 {
 		return finding{}, no
 	}
-	if s.kind == LimitLatency || s.kind == LimitOccupancy {
+	if s.kind == limitLatency || s.kind == limitOccupancy {
 		if _, a := s.waits("short_scoreboard", "mio_throttle"); a != yes {
 			return finding{}, a
 		}
@@ -255,9 +255,9 @@ func (a answer) tested() answer {
 // no unit is at its limit it can be felt only if one works hard.
 func uncoalesced(s *sight) (finding, answer) {
 	level := s.kind
-	if level == LimitLatency || level == LimitOccupancy || level == LimitMixed {
-		level = LimitL1
-		if max(s.level(LimitDRAM), s.level(LimitL2), s.level(LimitL1)) < s.th.Busy {
+	if level == limitLatency || level == limitOccupancy || level == limitMixed {
+		level = limitL1
+		if max(s.level(limitDRAM), s.level(limitL2), s.level(limitL1)) < s.th.Busy {
 			return finding{}, no
 		}
 	}
@@ -289,7 +289,7 @@ func manyAtomics(s *sight) (finding, answer) {
 // barriers: warps wait for others of their block. A unit that is nearly always busy
 // all the same has enough to do.
 func barriers(s *sight) (finding, answer) {
-	if (s.kind == LimitCompute || s.kind == LimitL1) && s.level(s.kind) >= s.th.Full {
+	if (s.kind == limitCompute || s.kind == limitL1) && s.level(s.kind) >= s.th.Full {
 		return finding{}, no
 	}
 	return s.stalledBy("barrier")
@@ -317,7 +317,7 @@ func constants(s *sight) (finding, answer) {
 
 // pipeBusy: the unit does its work. Of a unit that is not known nothing is said.
 func pipeBusy(s *sight) (finding, answer) {
-	if s.kind == LimitCompute && busiestPipe(s.all).unit == unitSM {
+	if s.kind == limitCompute && busiestPipe(s.all).unit == unitSM {
 		return finding{}, no
 	}
 	return remains(s)
@@ -336,7 +336,7 @@ func partialWarps(s *sight) (finding, answer) {
 // divergence: instructions work for a part of a warp's threads. A kernel that
 // waits for memory would not run faster with all of them.
 func divergence(s *sight) (finding, answer) {
-	if s.kind != LimitCompute && s.kind != LimitMixed {
+	if s.kind != limitCompute && s.kind != limitMixed {
 		switch _, a := s.waits("long_scoreboard", "lg_throttle", "barrier", "drain"); a {
 		case yes:
 			return finding{}, no
@@ -367,15 +367,15 @@ func tensorStarved(s *sight) (finding, answer) {
 			level, counter = r.level, r.counter
 		}
 	}
-	most := min(s.th.Starved, s.th.Full*max(s.level(LimitL1), s.level(LimitL2)))
-	if s.kind == LimitLatency || s.kind == LimitOccupancy {
+	most := min(s.th.Starved, s.th.Full*max(s.level(limitL1), s.level(limitL2)))
+	if s.kind == limitLatency || s.kind == limitOccupancy {
 		most = s.th.Starved
 	}
 	if counter == "" || level > most {
 		return finding{}, no
 	}
 	f := finding{[]fact.Param{fact.Share("tensor", level)}, []CauseEvidence{stays(counter, 100*level, "%", 100*most)}}
-	if s.kind == LimitLatency || s.kind == LimitOccupancy {
+	if s.kind == limitLatency || s.kind == limitOccupancy {
 		st, a := s.waits("long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle", "barrier")
 		if a != yes {
 			return finding{}, a
@@ -402,7 +402,7 @@ func occupancyBy(resources ...string) func(*sight) (finding, answer) {
 		if !mine || fits > 100*s.th.Occupied || s.tensorWork() >= s.th.Tensor { // products keep the tensor pipe busy with few warps
 			return finding{}, no
 		}
-		if s.kind == LimitLatency && len(s.stalls()) == 0 {
+		if s.kind == limitLatency && len(s.stalls()) == 0 {
 			return finding{}, unknown
 		}
 		f := finding{[]fact.Param{fact.Share("fits", fits/100), fact.Count("blocks", int64(blocks))},
@@ -431,7 +431,7 @@ func resourceParam(name string, v float64) fact.Param {
 func busyPipe(ids ...string) func(*sight) (finding, answer) {
 	return func(s *sight) (finding, answer) {
 		for _, id := range ids {
-			if counter, level := s.pipe(id); counter != "" && level >= s.level(LimitCompute) {
+			if counter, level := s.pipe(id); counter != "" && level >= s.level(limitCompute) {
 				return finding{[]fact.Param{fact.Share("level", level)}, []CauseEvidence{told(counter, 100*level, "%")}}, yes
 			}
 		}
@@ -446,7 +446,7 @@ func loadLatency(s *sight) (finding, answer) {
 		return finding{}, no
 	}
 	f, a := s.stalledBy("long_scoreboard", "lg_throttle")
-	if a == unknown && (s.kind == LimitDRAM || s.kind == LimitL2) {
+	if a == unknown && (s.kind == limitDRAM || s.kind == limitL2) {
 		return f, no
 	}
 	return f, a

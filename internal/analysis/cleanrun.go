@@ -88,7 +88,7 @@ func readSelfTimes(in *Input, unprofiled float64, n *notes) (w selfTimes) {
 	}
 	if !w.alike() {
 		x, y := &w.unprofiled.Plan, &w.profiled.Plan
-		n.warn(ShapesDiffer, fact.Count("batch", x.BatchSize), fact.Count("batch_nsys", y.BatchSize), fact.Count("prompt", x.PromptLength),
+		n.warn(shapesDiffer, fact.Count("batch", x.BatchSize), fact.Count("batch_nsys", y.BatchSize), fact.Count("prompt", x.PromptLength),
 			fact.Count("prompt_nsys", y.PromptLength), fact.Count("new", x.MaxNewTokens), fact.Count("new_nsys", y.MaxNewTokens))
 	}
 	return w
@@ -102,7 +102,7 @@ func readMetrics(in *Input, path string, n *notes) *workload.Metrics {
 	}
 	n.use(path, "metrics")
 	if !m.Complete {
-		n.warn(MetricsIncomplete, fact.File("file", in.rel(path)), fact.Count("n", len(m.Samples)))
+		n.warn(metricsIncomplete, fact.File("file", in.rel(path)), fact.Count("n", len(m.Samples)))
 	}
 	return m
 }

@@ -99,7 +99,7 @@ func (cr *counterReader) takeReport(name string, rep *ncurep.Report) {
 		cr.launches[i] = append(cr.launches[i], l)
 	}
 	for _, counter := range slices.Sorted(maps.Keys(impossible)) {
-		cr.notes.warn(CounterImpossible, fact.Metric("counter", counter), fact.Count("n", impossible[counter]), fact.File("file", name))
+		cr.notes.warn(counterImpossible, fact.Metric("counter", counter), fact.Count("n", impossible[counter]), fact.File("file", name))
 	}
 }
 
@@ -261,7 +261,7 @@ func (cr *counterReader) rankCounted() {
 			cr.res.Categories = append(cr.res.Categories, CategoryTime{ID: c.ID, Label: c.Label})
 		}
 	}
-	cr.notes.lack(NcuTimes, cr.underNcu(cr.res)...)
+	cr.notes.lack(ncuTimes, cr.underNcu(cr.res)...)
 }
 
 // durationNS is the time of the launch under ncu, 0 where it was not measured.

@@ -143,9 +143,9 @@ func TestCountersClock(t *testing.T) {
 		hz   []float64
 		want fact.Fact
 	}{
-		{[]float64{1.9399e9, 2.1827e9}, fact.New(CountersClock, hz("low", 1.9399e9), free)},
-		{[]float64{1.961e9, 1.962e9}, fact.New(CountersClock, hz("low", 1.961e9), free)},
-		{[]float64{1.7e9, 1.98e9}, fact.New(CountersClock, hz("low", 1.7e9), hz("high", 1.98e9), free)},
+		{[]float64{1.9399e9, 2.1827e9}, fact.New(countersClock, hz("low", 1.9399e9), free)},
+		{[]float64{1.961e9, 1.962e9}, fact.New(countersClock, hz("low", 1.961e9), free)},
+		{[]float64{1.7e9, 1.98e9}, fact.New(countersClock, hz("low", 1.7e9), hz("high", 1.98e9), free)},
 		{[]float64{2.2e9}, fact.Fact{}},
 	} {
 		a := newState(&analyzer{}, &timed{t: &timeline.Timeline{GPUs: []timeline.GPU{{ClockHz: 1_980_000_000}}}}, counters{})
@@ -223,7 +223,7 @@ func TestCoverageOfEachQuantity(t *testing.T) {
 	}
 	full := synthetic(vector(map[string]float64{"gpu__time_duration.sum": 100, "dram__bytes_read.sum": 50, "dram__bytes_write.sum": 50}))
 	basic := synthetic(map[string]float64{"gpu__time_duration.sum": 100, "dram__bytes.sum.per_second": 1e9})
-	a := newState(&analyzer{res: newResult(Input{}), rules: rules{th: DefaultThresholds}}, &timed{}, counters{launchOf: map[int]*launch{0: full, 1: basic}})
+	a := newState(&analyzer{res: newResult(Input{}), rules: rules{th: defaultThresholds}}, &timed{}, counters{launchOf: map[int]*launch{0: full, 1: basic}})
 	a.res.Kernels = []Kernel{{Calls: 1, TotalNS: 60}, {Calls: 1, TotalNS: 35}, {Calls: 1, TotalNS: 5}}
 	a.res.Stages = []Stage{{Name: "all", Passes: 1}}
 	a.res.Environment.GPUs = []GPU{{Peaks: []Peak{{ID: "dram", Value: 1e12}, {ID: "tensor_tf32", Value: 1e15}, {ID: "fp32", Value: 1e14}}}}
@@ -261,7 +261,7 @@ func TestNothingComputed(t *testing.T) {
 		values["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum"] = 0
 	}
 	for cover, want := range map[int64]float64{100: 0, 60: 0.6} {
-		a := newState(&analyzer{res: newResult(Input{}), rules: rules{th: DefaultThresholds}}, &timed{}, counters{launchOf: map[int]*launch{0: synthetic(values)}})
+		a := newState(&analyzer{res: newResult(Input{}), rules: rules{th: defaultThresholds}}, &timed{}, counters{launchOf: map[int]*launch{0: synthetic(values)}})
 		a.res.Kernels = []Kernel{{Calls: 1, TotalNS: cover}, {Calls: 1, TotalNS: 100 - cover}}
 		a.res.Stages = []Stage{{Name: "copy", Passes: 1}}
 		s := &a.res.Stages[0]
@@ -402,7 +402,7 @@ func TestImpossibleCounters(t *testing.T) {
 	}
 	var said []string
 	for _, w := range a.notes.warnings {
-		if w.Is(CounterImpossible) && w.Number("n") == 1 {
+		if w.Is(counterImpossible) && w.Number("n") == 1 {
 			said = append(said, w.Text("counter"))
 		}
 	}

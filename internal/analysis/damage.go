@@ -20,8 +20,8 @@ func (e *lostError) Unwrap() error { return e.err }
 func (a *analyzer) judgeTimeline(tl *timed) error {
 	for _, lost := range a.in.lost {
 		a.notes.use(lost.path, "timeline")
-		a.notes.warn(TimelineDamaged, fact.Error("error", lost.err))
-		a.notes.lose(lost.path, InputUnreadable, fact.Error("error", lost.err))
+		a.notes.warn(timelineDamaged, fact.Error("error", lost.err))
+		a.notes.lose(lost.path, inputUnreadable, fact.Error("error", lost.err))
 		a.notes.lackInstead(NoTimeline, fact.New(TimelineLost))
 	}
 	if tl != nil {

@@ -39,8 +39,8 @@ type RegionLimiter struct {
 
 // Kinds of region limiters that no kernel has.
 const (
-	RegionLaunchBound = "launch-bound"
-	RegionNoWork      = "none"
+	regionLaunchBound = "launch-bound"
+	regionNoWork      = "none"
 )
 
 // A ClockPair is a limit at the clock that MFU is held against, and at the one that
@@ -70,7 +70,7 @@ const (
 // Analyze calls it last; for a result that was read, whoever reads it does. It may
 // be called again after a change.
 func (r *Result) Derive() {
-	r.Method.OverheadLimit = cmp.Or(r.Method.OverheadLimit, DefaultThresholds.Overhead) // older results lack it
+	r.Method.OverheadLimit = cmp.Or(r.Method.OverheadLimit, defaultThresholds.Overhead) // older results lack it
 	r.deriveTotals()
 	for i := range r.Stages {
 		r.deriveStage(&r.Stages[i])
@@ -232,11 +232,11 @@ func (r *Result) InScope(g *Region) (ns int64, in bool) {
 func (r *Result) regionLimiter(g *Region) *RegionLimiter {
 	switch c := g.Counters; {
 	case g.Split.LaunchBound:
-		return &RegionLimiter{Kind: RegionLaunchBound, Units: []string{}}
+		return &RegionLimiter{Kind: regionLaunchBound, Units: []string{}}
 	case c != nil && c.Limiter != nil && c.Limiter.Kind != "":
 		return &RegionLimiter{Kind: c.Limiter.Kind, Units: c.Limiter.Units}
 	case g.Kernels == 0 && g.Times == "":
-		return &RegionLimiter{Kind: RegionNoWork, Units: []string{}}
+		return &RegionLimiter{Kind: regionNoWork, Units: []string{}}
 	}
 	var sums []RegionLimiter
 	var ns []int64
@@ -379,18 +379,18 @@ func LimiterOf(same []*Kernel) (k *Kernel, holds string) {
 	case !slices.ContainsFunc(same, func(k *Kernel) bool {
 		return !k.Limiter.same(first) || k.Limiter.Detail != first.Detail || !sameLevel(k.Limiter.Level, first.Level)
 	}):
-		return same[0], HoldsForAll
+		return same[0], holdsForAll
 	case 2*alike > all:
-		return same[0], HoldsMostly
+		return same[0], holdsMostly
 	}
-	return same[0], HoldsPartly
+	return same[0], holdsPartly
 }
 
 // How far the limiter of one kernel holds for others of its name.
 const (
-	HoldsForAll = "all"
-	HoldsMostly = "mostly"
-	HoldsPartly = "partly"
+	holdsForAll = "all"
+	holdsMostly = "mostly"
+	holdsPartly = "partly"
 )
 
 // sameLevel compares as tables show them.

@@ -57,7 +57,7 @@ func TestDerive(t *testing.T) {
 			if in != (g.Share != nil) || in && math.Abs(*g.Share*float64(r.kernelNS())-float64(ns)) > 1 {
 				t.Errorf("share of %s: %v of %d", g.Path, g.Share, r.kernelNS())
 			}
-			if g.Limiter == nil || g.Split.LaunchBound != (g.Limiter.Kind == RegionLaunchBound) {
+			if g.Limiter == nil || g.Split.LaunchBound != (g.Limiter.Kind == regionLaunchBound) {
 				t.Errorf("limiter of %s: %+v", g.Path, g.Limiter)
 			}
 		}

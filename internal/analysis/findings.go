@@ -252,7 +252,7 @@ func (tl *timed) wholeGraphs() (n int, ns int64) {
 }
 
 // limitKinds are all, in the order in which ties are decided.
-var limitKinds = []string{LimitDRAM, LimitL2, LimitL1, LimitCompute, LimitLatency, LimitOccupancy, LimitSmall, LimitLaunch, LimitMixed}
+var limitKinds = []string{limitDRAM, limitL2, limitL1, limitCompute, limitLatency, limitOccupancy, limitSmall, limitLaunch, limitMixed}
 
 // findLimits sums what limits the counted kernels.
 func (cn *conclusion) findLimits() {

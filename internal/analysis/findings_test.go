@@ -83,8 +83,8 @@ func TestWarningsOfOneProcess(t *testing.T) {
 		want   fact.Code
 	}{
 		{scene{end: 10}.timeline(), capture.MessageOf(text), capture.NoEvents},
-		{busy, capture.MessageOf(text), OneProcessNoCUDA},
-		{busy, fact.FromText(text), OneProcessNoCUDA}, // of an earlier version
+		{busy, capture.MessageOf(text), oneProcessNoCUDA},
+		{busy, fact.FromText(text), oneProcessNoCUDA}, // of an earlier version
 	} {
 		a := newState(&analyzer{res: newResult(Input{})}, &timed{t: c.tl}, counters{})
 		a.notes.ofCapture("nsys", runs.Note{Fact: c.stored})
@@ -127,9 +127,9 @@ func TestMainLimiter(t *testing.T) {
 	}{{60, 40, codeLimitedMostly}, {28, 27, codeLimitedOften}} {
 		a := analyzerWith(Input{})
 		a.res.Totals.KernelNS = 100
-		a.res.Kernels = []Kernel{{TotalNS: c.l2, Limiter: Limiter{Kind: LimitL2}}, {TotalNS: c.dram, Limiter: Limiter{Kind: LimitDRAM}}, {TotalNS: 100 - c.l2 - c.dram, Limiter: Limiter{Kind: LimitMixed}}}
+		a.res.Kernels = []Kernel{{TotalNS: c.l2, Limiter: Limiter{Kind: limitL2}}, {TotalNS: c.dram, Limiter: Limiter{Kind: limitDRAM}}, {TotalNS: 100 - c.l2 - c.dram, Limiter: Limiter{Kind: limitMixed}}}
 		if c.l2+c.dram < 100 {
-			a.res.Kernels = append(a.res.Kernels, Kernel{TotalNS: 20, Limiter: Limiter{Kind: LimitSmall}})
+			a.res.Kernels = append(a.res.Kernels, Kernel{TotalNS: 20, Limiter: Limiter{Kind: limitSmall}})
 			a.res.Kernels[2].TotalNS -= 20
 		}
 		a.told((*conclusion).findLimits)

@@ -13,45 +13,45 @@ import (
 // Codes of what inputs lack, and of inputs that do not fit together.
 // internal/message has their words; a comment names the parameters.
 const (
-	// InputLost tells that a part of an input is lost, InputUnreadable that all of
+	// inputLost tells that a part of an input is lost, inputUnreadable that all of
 	// it is: the numbers are of the rest. file, lost; file, error
-	InputLost       fact.Code = "input-lost"
-	InputUnreadable fact.Code = "input-unreadable"
-	// ProgramsDiffer tells that counters are of another program than the timeline:
+	inputLost       fact.Code = "input-lost"
+	inputUnreadable fact.Code = "input-unreadable"
+	// programsDiffer tells that counters are of another program than the timeline:
 	// they stand by themselves. file, counters, timeline, n, of
-	ProgramsDiffer fact.Code = "programs-differ"
-	// TimelinesDiffer tells that timelines are of different programs: the result is
+	programsDiffer fact.Code = "programs-differ"
+	// timelinesDiffer tells that timelines are of different programs: the result is
 	// about the first alone. file, program, others
-	TimelinesDiffer fact.Code = "timelines-differ"
-	// ArgumentsDiffer tells that the program was counted with other arguments than
+	timelinesDiffer fact.Code = "timelines-differ"
+	// argumentsDiffer tells that the program was counted with other arguments than
 	// it was timed with. file, counters, timeline
-	ArgumentsDiffer fact.Code = "arguments-differ"
-	// CountersElsewhere lists the kernels that were counted with a grid and block
+	argumentsDiffer fact.Code = "arguments-differ"
+	// countersElsewhere lists the kernels that were counted with a grid and block
 	// that the timeline does not have. n, of, kernels
-	CountersElsewhere fact.Code = "counters-elsewhere"
+	countersElsewhere fact.Code = "counters-elsewhere"
 
 	// Preliminary tells that counters are still to come; CountersKeepAdvice, that
 	// they will not change what to do about launch-bound stages. -; stages
 	Preliminary        fact.Code = "preliminary"
 	CountersKeepAdvice fact.Code = "counters-keep-advice"
 
-	// RegionUncovered tells of a region of which less was counted than was asked
+	// regionUncovered tells of a region of which less was counted than was asked
 	// for. region, coverage, goal, why
-	RegionUncovered fact.Code = "region-uncovered"
+	regionUncovered fact.Code = "region-uncovered"
 
 	countedOtherProgram fact.Code = "counted-other-program" // file
 )
 
 // FirstNotes are the warnings that a reader must have seen before any number.
 func (r *Result) FirstNotes() []Note {
-	return r.warningsOf(Preliminary, CountersKeepAdvice, CutShort, CutShortTimed, InputUnreadable, InputLost, TimelinesDiffer, ProgramsDiffer)
+	return r.warningsOf(Preliminary, CountersKeepAdvice, cutShort, cutShortTimed, inputUnreadable, inputLost, timelinesDiffer, programsDiffer)
 }
 
 // Unrelated are the warnings of timelines of different programs.
-func (r *Result) Unrelated() []Note { return r.warningsOf(TimelinesDiffer) }
+func (r *Result) Unrelated() []Note { return r.warningsOf(timelinesDiffer) }
 
 // Incomplete are the warnings of inputs that are lost, wholly or in part.
-func (r *Result) Incomplete() []Note { return r.warningsOf(InputUnreadable, InputLost) }
+func (r *Result) Incomplete() []Note { return r.warningsOf(inputUnreadable, inputLost) }
 
 func (r *Result) warningsOf(codes ...fact.Code) []Note {
 	return slices.DeleteFunc(slices.Clone(r.Warnings), func(n Note) bool { return !n.Is(codes...) })
@@ -216,9 +216,9 @@ func (cr *counterReader) fitReport(name string, rep *ncurep.Report) fit {
 		if of > 0 {
 			params = append(params, fact.Count("n", shared), fact.Count("of", of))
 		}
-		cr.notes.warnFirst(Note{Fact: fact.New(ProgramsDiffer, params...), File: name})
+		cr.notes.warnFirst(Note{Fact: fact.New(programsDiffer, params...), File: name})
 	case otherArguments:
-		cr.notes.add(Note{Fact: fact.New(ArgumentsDiffer, params...), File: name})
+		cr.notes.add(Note{Fact: fact.New(argumentsDiffer, params...), File: name})
 	}
 	return found
 }
@@ -304,6 +304,6 @@ func (cr *counterReader) listElsewhere() {
 		}
 	}
 	if n > 0 {
-		cr.notes.warn(CountersElsewhere, fact.Count("n", n), fact.Count("of", of), fact.Names("kernels", fact.KindKernel, names))
+		cr.notes.warn(countersElsewhere, fact.Count("n", n), fact.Count("of", of), fact.Names("kernels", fact.KindKernel, names))
 	}
 }

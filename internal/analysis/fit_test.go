@@ -27,10 +27,10 @@ func warned(r *Result, code fact.Code) *Note {
 // TestOtherProgram: counters of another program stand by themselves.
 func TestOtherProgram(t *testing.T) {
 	r := analyzed(t, Input{Timelines: []string{unpacked(t, toyTimeline)}, Counters: []string{unpacked(t, graphCounters)}})
-	if len(r.Warnings) == 0 || !r.Warnings[0].Is(ProgramsDiffer) || r.Warnings[0].Text("timeline") != "./toy" || r.Warnings[0].Text("counters") != "python3 graph.py" {
+	if len(r.Warnings) == 0 || !r.Warnings[0].Is(programsDiffer) || r.Warnings[0].Text("timeline") != "./toy" || r.Warnings[0].Text("counters") != "python3 graph.py" {
 		t.Fatalf("warnings %v", r.Warnings)
 	}
-	if first := r.FirstNotes(); len(first) != 1 || !first[0].Is(ProgramsDiffer) {
+	if first := r.FirstNotes(); len(first) != 1 || !first[0].Is(programsDiffer) {
 		t.Errorf("first %v", first)
 	}
 	alone := 0
@@ -58,7 +58,7 @@ func TestTimelinesOfOtherPrograms(t *testing.T) {
 	toy, graph := unpacked(t, toyTimeline), unpacked(t, graphTimeline)
 	r := analyzed(t, Input{Timelines: []string{toy, graph}})
 	first := r.FirstNotes()
-	if len(first) != 1 || !first[0].Is(TimelinesDiffer) || first[0].Text("program") != "./toy" || len(r.Unrelated()) != 1 {
+	if len(first) != 1 || !first[0].Is(timelinesDiffer) || first[0].Text("program") != "./toy" || len(r.Unrelated()) != 1 {
 		t.Fatalf("first %v", first)
 	}
 	if r := analyzed(t, Input{Timelines: []string{toy, copied(t, toy, "again.sqlite")}}); len(r.Unrelated()) != 0 {
@@ -87,13 +87,13 @@ func copied(t *testing.T, path, name string) string {
 func TestForeignKernelsAreNotTheTimeline(t *testing.T) {
 	graph := unpacked(t, graphCounters)
 	r := analyzed(t, Input{Timelines: []string{unpacked(t, toyTimeline)}, Counters: []string{graph, copied(t, graph, "again.ncu-rep")}})
-	for _, n := range r.warningsOf(ProgramsDiffer) {
+	for _, n := range r.warningsOf(programsDiffer) {
 		if n.Number("n") != 0 || n.Number("of") != 2 {
 			t.Errorf("%s: the timeline is said to have %v of %v kernels", n.File, n.Number("n"), n.Number("of"))
 		}
 	}
 	r = analyzed(t, Input{Timelines: []string{unpacked(t, graphTimeline)}, Counters: []string{unpacked(t, toyRanges)}})
-	if n := warned(r, ProgramsDiffer); n == nil || n.Number("of") != 0 {
+	if n := warned(r, programsDiffer); n == nil || n.Number("of") != 0 {
 		t.Errorf("a report of ranges alone: %v", n)
 	}
 }
@@ -102,7 +102,7 @@ func TestForeignKernelsAreNotTheTimeline(t *testing.T) {
 // the rest is listed.
 func TestOtherArguments(t *testing.T) {
 	r := analyzed(t, Input{Timelines: []string{unpacked(t, llmTimeline)}, Counters: []string{unpacked(t, llmCounters)}})
-	if warned(r, ArgumentsDiffer) == nil || warned(r, ProgramsDiffer) != nil {
+	if warned(r, argumentsDiffer) == nil || warned(r, programsDiffer) != nil {
 		t.Errorf("warnings %v", r.Warnings)
 	}
 	untimed, timed := 0, 0
@@ -117,12 +117,12 @@ func TestOtherArguments(t *testing.T) {
 	if timed == 0 {
 		t.Error("nothing was joined")
 	}
-	switch n := warned(r, CountersElsewhere); {
+	switch n := warned(r, countersElsewhere); {
 	case untimed == 0 && n != nil, untimed > 0 && (n == nil || n.Number("n") != float64(untimed)):
 		t.Errorf("%d kernels are not in the timeline, listed %v", untimed, n)
 	}
 	same := analyzed(t, Input{Timelines: []string{unpacked(t, toyTimeline)}, Counters: []string{unpacked(t, toyCounters)}})
-	if warned(same, ArgumentsDiffer) != nil || warned(same, ProgramsDiffer) != nil || warned(same, CountersElsewhere) != nil {
+	if warned(same, argumentsDiffer) != nil || warned(same, programsDiffer) != nil || warned(same, countersElsewhere) != nil {
 		t.Errorf("one program: warnings %v", same.Warnings)
 	}
 }
@@ -177,7 +177,7 @@ func TestTruncatedInputs(t *testing.T) {
 				t.Errorf("%s cut at %d of 8: %v", cut, at, err)
 				continue
 			}
-			if len(r.Incomplete()) == 0 || !r.Warnings[0].Is(InputLost, InputUnreadable) {
+			if len(r.Incomplete()) == 0 || !r.Warnings[0].Is(inputLost, inputUnreadable) {
 				t.Errorf("%s cut at %d of 8 says nothing first: %v", cut, at, r.Warnings)
 			}
 		}

@@ -23,7 +23,7 @@ func (jb *jobReader) fitTimelines(parts []*recording) {
 	if len(others) == 0 {
 		return
 	}
-	note := fact.New(TimelinesDiffer, fact.File("file", first.row.File), fact.Name("program", first.programText()), fact.Because("others", others...))
+	note := fact.New(timelinesDiffer, fact.File("file", first.row.File), fact.Name("program", first.programText()), fact.Because("others", others...))
 	jb.notes.warnFirst(Note{Fact: note, File: first.row.File})
 }
 

@@ -85,7 +85,7 @@ func (a *analyzer) refuseUnused() error {
 		if path == a.in.Targets {
 			e.Why = errors.New("it was made from another timeline; give the one that it was made from")
 		}
-		if broken := a.notes.of(FileUnreadable); len(broken) == 1 {
+		if broken := a.notes.of(fileUnreadable); len(broken) == 1 {
 			e.Why = errors.New(broken[0].Text("error"))
 		}
 		return e

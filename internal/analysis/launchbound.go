@@ -240,7 +240,7 @@ func (s *Stage) passTimes() (fact.Fact, bool) {
 		return fact.Fact{}, false
 	}
 	params := []fact.Param{fact.ID("clock", "clock", s.NsysClock), fact.NS("clean", *s.CleanMS*1e6), fact.NS("nsys", *s.NsysMS*1e6)}
-	if s.Overhead != nil && (s.OverheadWhy == nil || !s.OverheadWhy.Is(FasterUnderNsys)) {
+	if s.Overhead != nil && (s.OverheadWhy == nil || !s.OverheadWhy.Is(fasterUnderNsys)) {
 		params = append(params, fact.Share("overhead", *s.Overhead))
 	}
 	return fact.New(codePassTimes, params...), true

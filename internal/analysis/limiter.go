@@ -12,15 +12,15 @@ import (
 
 // The kinds of limiter.
 const (
-	LimitDRAM      = "dram"
-	LimitL2        = "l2"
-	LimitL1        = "l1"
-	LimitCompute   = "compute"
-	LimitLatency   = "latency"
-	LimitOccupancy = "occupancy"
-	LimitSmall     = "small"
-	LimitLaunch    = "launch"
-	LimitMixed     = "mixed"
+	limitDRAM      = "dram"
+	limitL2        = "l2"
+	limitL1        = "l1"
+	limitCompute   = "compute"
+	limitLatency   = "latency"
+	limitOccupancy = "occupancy"
+	limitSmall     = "small"
+	limitLaunch    = "launch"
+	limitMixed     = "mixed"
 )
 
 // Units that are neither a memory level nor a data type.
@@ -100,7 +100,7 @@ func (j *judgment) untoldCauses() {
 	}
 	if n > 0 {
 		slices.Sort(sections)
-		j.notes.lack(CausesUntold, fact.Count("n", n), fact.Count("of", of), fact.Names("sections", fact.KindName, sections))
+		j.notes.lack(causesUntold, fact.Count("n", n), fact.Count("of", of), fact.Names("sections", fact.KindName, sections))
 	}
 }
 
@@ -174,7 +174,7 @@ func decide(l *launch, th Thresholds) Limiter {
 	unreached := func() []Evidence {
 		var list []Evidence
 		for _, r := range all {
-			if r.kind != LimitCompute || r == busiestPipe(all) {
+			if r.kind != limitCompute || r == busiestPipe(all) {
 				list = append(list, r.evidence(below(th.Saturated)))
 			}
 		}
@@ -211,10 +211,10 @@ func (l *launch) readings() (all []reading, missing string) {
 		kind     string
 		counters []string
 	}{
-		{LimitDRAM, counterDRAM}, {LimitL2, counterL2}, {LimitL1, counterL1},
+		{limitDRAM, counterDRAM}, {limitL2, counterL2}, {limitL1, counterL1},
 	} {
 		name, v, ok := l.first(m.counters...)
-		if !ok && m.kind == LimitL1 {
+		if !ok && m.kind == limitL1 {
 			if name, v, ok = l.busyL1(all); !ok {
 				continue
 			}
@@ -224,7 +224,7 @@ func (l *launch) readings() (all []reading, missing string) {
 		}
 		all = append(all, reading{m.kind, m.kind, name, share(v)})
 	}
-	if _, active := l.value(counterL1Active); !active && !slices.ContainsFunc(all, func(r reading) bool { return r.kind == LimitL1 }) {
+	if _, active := l.value(counterL1Active); !active && !slices.ContainsFunc(all, func(r reading) bool { return r.kind == limitL1 }) {
 		return nil, counterL1[0]
 	}
 	any, busiest := false, 0.0
@@ -238,14 +238,14 @@ func (l *launch) readings() (all []reading, missing string) {
 		if dtype, ok := l.tensorType(); ok && unit == unitTensor {
 			unit = string(dtype)
 		}
-		all = append(all, reading{LimitCompute, unit, name, share(v)})
+		all = append(all, reading{limitCompute, unit, name, share(v)})
 	}
 	sm, v, ok := l.first(counterSM...)
 	switch {
 	case !any && !ok:
 		return nil, counterSM[0]
 	case !any: // without the breakdown only the busiest of an SM's units is known
-		all = append(all, reading{LimitCompute, unitCompute, sm, share(v)})
+		all = append(all, reading{limitCompute, unitCompute, sm, share(v)})
 	case ok && share(v) > busiest+apart:
 		all = append(all, l.otherUnit(sm, share(v)))
 	}
@@ -283,9 +283,9 @@ func (l *launch) otherUnit(counter string, level float64) reading {
 		issue, ok = active, true
 	}
 	if ok && issue/100 >= level-sameUnit {
-		return reading{LimitCompute, unitIssue, counter, level}
+		return reading{limitCompute, unitIssue, counter, level}
 	}
-	return reading{LimitCompute, unitSM, counter, level}
+	return reading{limitCompute, unitSM, counter, level}
 }
 
 // tensorType is the type that the tensor pipe worked in.
@@ -307,7 +307,7 @@ func above(all []reading, level float64) []reading {
 
 func busiestPipe(all []reading) reading {
 	for _, r := range all {
-		if r.kind == LimitCompute {
+		if r.kind == limitCompute {
 			return r
 		}
 	}
@@ -321,8 +321,8 @@ const feeds = 0.1
 // that a busy L2 under a busy DRAM says nothing of its own; nor does L1 beside a
 // tensor pipe that is as busy, because its operands are read from shared memory.
 func saturated(full, all []reading, threshold fact.Fact) Limiter {
-	dram := slices.IndexFunc(full, func(r reading) bool { return r.kind == LimitDRAM })
-	pipe := slices.IndexFunc(full, func(r reading) bool { return r.kind == LimitCompute })
+	dram := slices.IndexFunc(full, func(r reading) bool { return r.kind == limitDRAM })
+	pipe := slices.IndexFunc(full, func(r reading) bool { return r.kind == limitCompute })
 	if dram >= 0 && pipe >= 0 {
 		return mixed([]reading{full[dram], full[pipe]}, threshold, codeUnitsReached)
 	}
@@ -330,12 +330,12 @@ func saturated(full, all []reading, threshold fact.Fact) Limiter {
 	switch {
 	case dram >= 0:
 		top = full[dram]
-	case top.kind == LimitL1 && pipe >= 0 && full[pipe].tensor() && full[pipe].level >= top.level-feeds:
+	case top.kind == limitL1 && pipe >= 0 && full[pipe].tensor() && full[pipe].level >= top.level-feeds:
 		top = full[pipe]
 	}
 	v := top.limiter(threshold, codeUnitUsed)
 	for _, r := range all {
-		if r.kind != top.kind && (r.kind != LimitCompute || r == busiestPipe(all)) {
+		if r.kind != top.kind && (r.kind != limitCompute || r == busiestPipe(all)) {
 			v.Evidence = append(v.Evidence, r.evidence(fact.Fact{}))
 		}
 	}
@@ -350,7 +350,7 @@ func (r reading) limiter(threshold fact.Fact, why fact.Code) Limiter {
 
 func mixed(list []reading, threshold fact.Fact, why fact.Code) Limiter {
 	x, y := list[0], list[1]
-	return Limiter{Kind: LimitMixed, Units: []string{x.unit, y.unit}, Level: &x.level, Evidence: []Evidence{x.evidence(threshold), y.evidence(threshold)},
+	return Limiter{Kind: limitMixed, Units: []string{x.unit, y.unit}, Level: &x.level, Evidence: []Evidence{x.evidence(threshold), y.evidence(threshold)},
 		Why: because(why, unitParam("unit", x.unit), fact.Share("level", x.level), unitParam("other", y.unit), fact.Share("other_level", y.level))}
 }
 
@@ -363,9 +363,9 @@ func nearest(near []reading, th Thresholds) Limiter {
 			kinds = append(kinds, r)
 		}
 	}
-	hasDRAM := slices.ContainsFunc(kinds, func(r reading) bool { return r.kind == LimitDRAM })
+	hasDRAM := slices.ContainsFunc(kinds, func(r reading) bool { return r.kind == limitDRAM })
 	if hasDRAM {
-		kinds = slices.DeleteFunc(kinds, func(r reading) bool { return r.kind == LimitL2 })
+		kinds = slices.DeleteFunc(kinds, func(r reading) bool { return r.kind == limitL2 })
 	}
 	if len(kinds) > 1 {
 		return mixed(kinds[:2], threshold, codeUnitsNear)
@@ -379,7 +379,7 @@ func (l *launch) tooSmall(th Thresholds) (Limiter, bool) {
 	if !ok || waves >= th.SmallWaves || !l.idles() {
 		return Limiter{}, false
 	}
-	v := Limiter{Kind: LimitSmall, Why: because(codeTinyGrid),
+	v := Limiter{Kind: limitSmall, Why: because(codeTinyGrid),
 		Evidence: []Evidence{{Metric: counterWaves[0], Value: waves, Threshold: fact.New(codeBelow, fact.Num("value", fact.KindNumber, th.SmallWaves))}}}
 	if level := waves; level > 0 { // 0 is what CSV rounds less than 0.005 to
 		v.Level, v.Why = &level, because(codeSmallGrid, fact.Share("waves", waves))
@@ -400,7 +400,7 @@ func (l *launch) tooShort(th Thresholds) (Limiter, bool) {
 	if name == "" {
 		e.Of = fact.New(codeMedianNS)
 	}
-	return Limiter{Kind: LimitLaunch, Evidence: []Evidence{e}, Why: because(codeShortKernel)}, true
+	return Limiter{Kind: limitLaunch, Evidence: []Evidence{e}, Why: because(codeShortKernel)}, true
 }
 
 // issue is how much the schedulers issue, of all cycles where that was counted,
@@ -418,7 +418,7 @@ func (l *launch) lowOccupancy(th Thresholds) (Limiter, bool) {
 		return Limiter{}, false
 	}
 	level := theoretical / 100
-	v := Limiter{Kind: LimitOccupancy, Detail: resource, Level: &level,
+	v := Limiter{Kind: limitOccupancy, Detail: resource, Level: &level,
 		Evidence: []Evidence{
 			{Metric: counterTheoretical[0], Value: theoretical, Unit: "%", Threshold: below(th.Occupancy)},
 			{Metric: counter, Value: blocks, Unit: "block", Threshold: fact.New(codeScarcest)},
@@ -437,10 +437,10 @@ func (l *launch) lowOccupancy(th Thresholds) (Limiter, bool) {
 // time, issuing itself is the limit.
 func (l *launch) latency(th Thresholds) Limiter {
 	if name, issue, ok := l.first(counterIssue...); ok && issue/100 >= th.IssueActive {
-		return reading{LimitCompute, unitIssue, name, share(issue)}.limiter(atLeast(th.IssueActive), codeIssueBusy)
+		return reading{limitCompute, unitIssue, name, share(issue)}.limiter(atLeast(th.IssueActive), codeIssueBusy)
 	}
 	name, issue, ok := l.issue()
-	v := Limiter{Kind: LimitLatency, Why: because(codeNoUnitBusy)}
+	v := Limiter{Kind: limitLatency, Why: because(codeNoUnitBusy)}
 	if ok {
 		level := share(issue)
 		v.Level = &level

@@ -40,46 +40,46 @@ func TestDecide(t *testing.T) {
 		kind, detail string // detail: the units, or else what the kind is about
 		why          fact.Code
 	}{
-		{"a copy", use(90, 85, 20, nil), LimitDRAM, "dram", codeUnitUsed},
-		{"L2 under DRAM says nothing of its own", use(62, 95, 20, nil), LimitDRAM, "dram", codeUnitUsed},
-		{"L2", use(20, 75, 30, nil), LimitL2, "l2", codeUnitUsed},
-		{"L1 or shared memory", use(5, 20, 85, nil), LimitL1, "l1", codeUnitUsed},
+		{"a copy", use(90, 85, 20, nil), limitDRAM, "dram", codeUnitUsed},
+		{"L2 under DRAM says nothing of its own", use(62, 95, 20, nil), limitDRAM, "dram", codeUnitUsed},
+		{"L2", use(20, 75, 30, nil), limitL2, "l2", codeUnitUsed},
+		{"L1 or shared memory", use(5, 20, 85, nil), limitL1, "l1", codeUnitUsed},
 		{"tensor pipe with its type", use(30, 50, 70, map[string]float64{
 			tensor: 88, "sm__ops_path_tensor_src_bf16_dst_fp32.sum": 1e12, "sm__ops_path_tensor_src_fp16.sum": 1e6,
-		}), LimitCompute, "tensor_bf16", codeUnitUsed},
+		}), limitCompute, "tensor_bf16", codeUnitUsed},
 		{"a bf16 product of 8192 on an H200, as ncu counted it", use(20.8, 49.2, 94.6, map[string]float64{
 			tensor: 93.5, "sm__ops_path_tensor_src_bf16_dst_fp32.sum": 1.1e12,
-		}), LimitCompute, "tensor_bf16", codeUnitUsed},
-		{"L1 far above the tensor pipe", use(20, 40, 95, map[string]float64{tensor: 70}), LimitL1, "l1", codeUnitUsed},
-		{"tensor pipe, type not counted", use(30, 50, 40, map[string]float64{tensor: 88}), LimitCompute, "tensor", codeUnitUsed},
-		{"FP32", use(10, 10, 10, map[string]float64{"sm__pipe_fma_cycles_active" + ofElapsed: 75}), LimitCompute, "fp32", codeUnitUsed},
-		{"FP64", use(10, 10, 10, map[string]float64{"sm__pipe_fp64_cycles_active" + ofElapsed: 75}), LimitCompute, "fp64", codeUnitUsed},
-		{"INT", use(10, 10, 10, map[string]float64{"sm__pipe_alu_cycles_active" + ofElapsed: 75}), LimitCompute, "int", codeUnitUsed},
-		{"special functions", use(10, 10, 10, map[string]float64{"sm__inst_executed_pipe_xu" + ofElapsed: 75}), LimitCompute, "xu", codeUnitUsed},
-		{"DRAM and a pipe", use(70, 70, 10, map[string]float64{tensor: 65}), LimitMixed, "dram tensor", codeUnitsReached},
-		{"two limits near, none reached", use(55, 40, 52, nil), LimitMixed, "dram l1", codeUnitsNear},
-		{"one limit near", use(55, 58, 20, nil), LimitDRAM, "dram", codeUnitNearest},
-		{"less than a wave, and SMs that idle", use(20, 20, 20, map[string]float64{counterWaves[0]: 0.24, counterActiveAvg: 24, counterActiveMax: 100}), LimitSmall, "", codeSmallGrid},
-		{"less than a wave, and every SM works", use(20, 20, 20, map[string]float64{counterWaves[0]: 0.24, counterActiveAvg: 97, counterActiveMax: 100}), LimitLatency, "", codeNoUnitBusy},
-		{"atomics in one slice of L2, however small the grid", use(1, 1, 1, map[string]float64{counterWaves[0]: 0.03, counterActiveAvg: 20, counterActiveMax: 100, counterSliceMax: 33, counterSliceAvg: 0.4}), LimitL2, unitAtomics, codeBusySlice},
-		{"less than a wave, and DRAM reached all the same", use(75, 78, 14, map[string]float64{counterWaves[0]: 0.95}), LimitDRAM, "dram", codeUnitUsed},
-		{"no longer than its launch", use(20, 20, 20, map[string]float64{"gpu__time_duration.sum": 1500}), LimitLaunch, "", codeShortKernel},
+		}), limitCompute, "tensor_bf16", codeUnitUsed},
+		{"L1 far above the tensor pipe", use(20, 40, 95, map[string]float64{tensor: 70}), limitL1, "l1", codeUnitUsed},
+		{"tensor pipe, type not counted", use(30, 50, 40, map[string]float64{tensor: 88}), limitCompute, "tensor", codeUnitUsed},
+		{"FP32", use(10, 10, 10, map[string]float64{"sm__pipe_fma_cycles_active" + ofElapsed: 75}), limitCompute, "fp32", codeUnitUsed},
+		{"FP64", use(10, 10, 10, map[string]float64{"sm__pipe_fp64_cycles_active" + ofElapsed: 75}), limitCompute, "fp64", codeUnitUsed},
+		{"INT", use(10, 10, 10, map[string]float64{"sm__pipe_alu_cycles_active" + ofElapsed: 75}), limitCompute, "int", codeUnitUsed},
+		{"special functions", use(10, 10, 10, map[string]float64{"sm__inst_executed_pipe_xu" + ofElapsed: 75}), limitCompute, "xu", codeUnitUsed},
+		{"DRAM and a pipe", use(70, 70, 10, map[string]float64{tensor: 65}), limitMixed, "dram tensor", codeUnitsReached},
+		{"two limits near, none reached", use(55, 40, 52, nil), limitMixed, "dram l1", codeUnitsNear},
+		{"one limit near", use(55, 58, 20, nil), limitDRAM, "dram", codeUnitNearest},
+		{"less than a wave, and SMs that idle", use(20, 20, 20, map[string]float64{counterWaves[0]: 0.24, counterActiveAvg: 24, counterActiveMax: 100}), limitSmall, "", codeSmallGrid},
+		{"less than a wave, and every SM works", use(20, 20, 20, map[string]float64{counterWaves[0]: 0.24, counterActiveAvg: 97, counterActiveMax: 100}), limitLatency, "", codeNoUnitBusy},
+		{"atomics in one slice of L2, however small the grid", use(1, 1, 1, map[string]float64{counterWaves[0]: 0.03, counterActiveAvg: 20, counterActiveMax: 100, counterSliceMax: 33, counterSliceAvg: 0.4}), limitL2, unitAtomics, codeBusySlice},
+		{"less than a wave, and DRAM reached all the same", use(75, 78, 14, map[string]float64{counterWaves[0]: 0.95}), limitDRAM, "dram", codeUnitUsed},
+		{"no longer than its launch", use(20, 20, 20, map[string]float64{"gpu__time_duration.sum": 1500}), limitLaunch, "", codeShortKernel},
 		{"occupancy with its limit", use(30, 30, 30, map[string]float64{
 			counterTheoretical[0]: 25, counterOccupancy[0]: 22, "launch__occupancy_limit_registers": 2, "launch__occupancy_limit_shared_mem": 8, "launch__occupancy_limit_warps": 8,
-		}), LimitOccupancy, "registers", codeFewWarps},
+		}), limitOccupancy, "registers", codeFewWarps},
 		{"latency with its stall", use(30, 30, 30, map[string]float64{
 			stall("long_scoreboard"): 12, stall("wait"): 2, stall("selected"): 1, stall("not_selected"): 30,
-		}), LimitLatency, "long_scoreboard", codeStalled},
-		{"low occupancy of warps that would fit is latency", use(30, 30, 30, map[string]float64{counterOccupancy[0]: 20, stall("barrier"): 5}), LimitLatency, "barrier", codeStalled},
-		{"issue", use(30, 30, 30, map[string]float64{counterIssue[0]: 70}), LimitCompute, "issue", codeIssueBusy},
-		{"issue as the busiest unit of the SM", use(30, 30, 30, map[string]float64{counterSM[0]: 71, counterIssueActive: 74}), LimitCompute, "issue", codeUnitUsed},
-		{"issue of active cycles alone is none of all", use(30, 30, 30, map[string]float64{counterIssueActive: 90, stall("wait"): 5}), LimitLatency, "wait", codeStalled},
-		{"issue near its peak is still latency", use(30, 30, 30, map[string]float64{counterSM[0]: 55, counterIssueActive: 62, stall("wait"): 5}), LimitLatency, "wait", codeStalled},
-		{"a unit of the SM that is no math pipe", use(10, 10, 10, map[string]float64{counterSM[0]: 95, "sm__inst_executed_pipe_xu" + ofElapsed: 3}), LimitCompute, "sm", codeUnitUsed},
-		{"half precision under its other name", use(10, 10, 10, map[string]float64{"sm__inst_executed_pipe_fp16" + ofElapsed: 0, "sm__inst_executed_pipe_fma_type_fp16" + ofElapsed: 80}), LimitCompute, "fp16", codeUnitUsed},
+		}), limitLatency, "long_scoreboard", codeStalled},
+		{"low occupancy of warps that would fit is latency", use(30, 30, 30, map[string]float64{counterOccupancy[0]: 20, stall("barrier"): 5}), limitLatency, "barrier", codeStalled},
+		{"issue", use(30, 30, 30, map[string]float64{counterIssue[0]: 70}), limitCompute, "issue", codeIssueBusy},
+		{"issue as the busiest unit of the SM", use(30, 30, 30, map[string]float64{counterSM[0]: 71, counterIssueActive: 74}), limitCompute, "issue", codeUnitUsed},
+		{"issue of active cycles alone is none of all", use(30, 30, 30, map[string]float64{counterIssueActive: 90, stall("wait"): 5}), limitLatency, "wait", codeStalled},
+		{"issue near its peak is still latency", use(30, 30, 30, map[string]float64{counterSM[0]: 55, counterIssueActive: 62, stall("wait"): 5}), limitLatency, "wait", codeStalled},
+		{"a unit of the SM that is no math pipe", use(10, 10, 10, map[string]float64{counterSM[0]: 95, "sm__inst_executed_pipe_xu" + ofElapsed: 3}), limitCompute, "sm", codeUnitUsed},
+		{"half precision under its other name", use(10, 10, 10, map[string]float64{"sm__inst_executed_pipe_fp16" + ofElapsed: 0, "sm__inst_executed_pipe_fma_type_fp16" + ofElapsed: 80}), limitCompute, "fp16", codeUnitUsed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := decide(synthetic(c.values), DefaultThresholds)
+			v := decide(synthetic(c.values), defaultThresholds)
 			if detail := cmp.Or(strings.Join(v.Units, " "), v.Detail); v.Kind != c.kind || detail != c.detail || v.Why[0].Code != c.why {
 				t.Errorf("got %s (%s): %+v, want %s (%s): %s", v.Kind, detail, v.Why, c.kind, c.detail, c.why)
 			}
@@ -103,15 +103,15 @@ func TestL1OfActiveCycles(t *testing.T) {
 		v[counterL1Active], v[counterMemory] = 235, memory
 		return v
 	}
-	if v := decide(synthetic(basic(26, map[string]float64{counterWaves[0]: 0.1, counterActiveAvg: 10, counterActiveMax: 100})), DefaultThresholds); v.Kind != LimitSmall {
+	if v := decide(synthetic(basic(26, map[string]float64{counterWaves[0]: 0.1, counterActiveAvg: 10, counterActiveMax: 100})), defaultThresholds); v.Kind != limitSmall {
 		t.Errorf("%+v", v)
 	}
-	v := decide(synthetic(basic(81, nil)), DefaultThresholds)
-	if v.Kind != LimitL1 || v.Level == nil || *v.Level != 0.81 || v.Evidence[0].Metric != counterMemory {
+	v := decide(synthetic(basic(81, nil)), defaultThresholds)
+	if v.Kind != limitL1 || v.Level == nil || *v.Level != 0.81 || v.Evidence[0].Metric != counterMemory {
 		t.Errorf("the busiest memory unit is neither DRAM nor L2: %+v", v)
 	}
-	v = decide(synthetic(use(20, 25, 104, nil)), DefaultThresholds)
-	if v.Kind != LimitL1 || *v.Level > 1 || v.Why[0].Number("level") > 1 {
+	v = decide(synthetic(use(20, 25, 104, nil)), defaultThresholds)
+	if v.Kind != limitL1 || *v.Level > 1 || v.Why[0].Number("level") > 1 {
 		t.Errorf("more than the peak: %+v", v)
 	}
 }
@@ -126,7 +126,7 @@ func TestAttained(t *testing.T) {
 	}))
 	k := &Kernel{Limiter: decide(l, a.th)}
 	a.judgment().place(k, l)
-	if k.Limiter.Kind != LimitL2 || *k.Attained != 0.75 || k.AttainedOf != "l2" || !hasFact(k.Limiter.Why, codeUnitBusierL2) || k.Limiter.Why[1].Number("share") != 0.23 || !hasFact(k.Limiter.Why, codeRulesDiffer) {
+	if k.Limiter.Kind != limitL2 || *k.Attained != 0.75 || k.AttainedOf != "l2" || !hasFact(k.Limiter.Why, codeUnitBusierL2) || k.Limiter.Why[1].Number("share") != 0.23 || !hasFact(k.Limiter.Why, codeRulesDiffer) {
 		t.Errorf("%v of %s, %+v", *k.Attained, k.AttainedOf, k.Limiter.Why)
 	}
 	if k.AttainedMetric != counterL2[0] {
@@ -142,11 +142,11 @@ func TestAttained(t *testing.T) {
 // ncu stretches short kernels: the timeline decides how long one is.
 func TestShortInTheTimeline(t *testing.T) {
 	l := synthetic(use(20, 20, 20, map[string]float64{"gpu__time_duration.sum": 3000}))
-	if v := decide(l, DefaultThresholds); v.Kind == LimitLaunch {
+	if v := decide(l, defaultThresholds); v.Kind == limitLaunch {
 		t.Errorf("3 us count as short: %+v", v)
 	}
 	l.medianNS = 950
-	if v := decide(l, DefaultThresholds); v.Kind != LimitLaunch || v.Evidence[0].Value != 950 {
+	if v := decide(l, defaultThresholds); v.Kind != limitLaunch || v.Evidence[0].Value != 950 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -163,12 +163,12 @@ func TestAbstain(t *testing.T) {
 		{"only DRAM", map[string]float64{counterDRAM[0]: 90}, "SpeedOfLight"},
 		{"speed of light alone, nothing busy", map[string]float64{counterDRAM[0]: 5, counterL2[0]: 5, counterL1[0]: 5, counterSM[0]: 5, "gpu__time_duration.sum": 9000}, "LaunchStats Occupancy WarpStateStats"},
 	} {
-		if v := decide(synthetic(c.values), DefaultThresholds); v.Kind != "" || strings.Join(v.Need.Params["sections"].List, " ") != c.need || len(v.Why) == 0 {
+		if v := decide(synthetic(c.values), defaultThresholds); v.Kind != "" || strings.Join(v.Need.Params["sections"].List, " ") != c.need || len(v.Why) == 0 {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
 	// A stall is not known, but that it is latency is.
-	if v := decide(synthetic(use(5, 5, 5, nil)), DefaultThresholds); v.Kind != LimitLatency || !slices.Equal(v.Need.Params["sections"].List, []string{"WarpStateStats"}) {
+	if v := decide(synthetic(use(5, 5, 5, nil)), defaultThresholds); v.Kind != limitLatency || !slices.Equal(v.Need.Params["sections"].List, []string{"WarpStateStats"}) {
 		t.Errorf("latency without stalls: %+v", v)
 	}
 }
@@ -184,13 +184,13 @@ func TestHandChecked(t *testing.T) {
 		level [2]float64 // where it has one
 	}{
 		// The projection to the vocabulary reads 131 MB of weights in 36.9 us.
-		{llm, "nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT", LimitDRAM, [2]float64{0.75, 0.76}},
-		{llm, "indexSelectSmallIndex", LimitSmall, [2]float64{0.007, 0.008}}, // 16 blocks
-		{llm, "sdpa_sm80_flash_fprop", LimitSmall, [2]float64{0.03, 0.031}},  // 8 blocks
-		{toy, "gemm_tile<(int)32>", LimitL1, [2]float64{0.85, 0.87}},         // tiles in shared memory
-		{toy, "gemm_tile<(int)16>", LimitL1, [2]float64{0.88, 0.90}},
-		{toy, "saxpy", LimitL2, [2]float64{0.70, 0.80}},          // 33 MB lie in the cache
-		{toy, "reduce_sum", LimitLatency, [2]float64{0.01, 0.1}}, // two blocks on every SM
+		{llm, "nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT", limitDRAM, [2]float64{0.75, 0.76}},
+		{llm, "indexSelectSmallIndex", limitSmall, [2]float64{0.007, 0.008}}, // 16 blocks
+		{llm, "sdpa_sm80_flash_fprop", limitSmall, [2]float64{0.03, 0.031}},  // 8 blocks
+		{toy, "gemm_tile<(int)32>", limitL1, [2]float64{0.85, 0.87}},         // tiles in shared memory
+		{toy, "gemm_tile<(int)16>", limitL1, [2]float64{0.88, 0.90}},
+		{toy, "saxpy", limitL2, [2]float64{0.70, 0.80}},          // 33 MB lie in the cache
+		{toy, "reduce_sum", limitLatency, [2]float64{0.01, 0.1}}, // two blocks on every SM
 	} {
 		k := kernelNamed(t, c.r, c.name)
 		if k.Limiter.Kind != c.kind || k.Limiter.Level == nil || *k.Limiter.Level < c.level[0] || *k.Limiter.Level > c.level[1] {
@@ -259,7 +259,7 @@ func TestSyntheticGEMM(t *testing.T) {
 		"dram__bytes.sum.peak_sustained": 1504, "dram__cycles_elapsed.avg.per_second": 3.2e9,
 	})
 	l := synthetic(values)
-	if v := decide(l, DefaultThresholds); v.Kind != LimitCompute || !slices.Equal(v.Units, []string{"tensor_bf16"}) {
+	if v := decide(l, defaultThresholds); v.Kind != limitCompute || !slices.Equal(v.Units, []string{"tensor_bf16"}) {
 		t.Errorf("%+v", v)
 	}
 	d := l.counts()

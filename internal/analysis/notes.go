@@ -16,63 +16,63 @@ const (
 	CountersFailed     fact.Code = "counters-failed"     // why, cause
 	CountersEmpty      fact.Code = "counters-empty"      //
 	NoKernelCounters   fact.Code = "no-kernel-counters"  //
-	RegionsUnderNcu    fact.Code = "regions-under-ncu"   // does
-	NcuTimes           fact.Code = "ncu-times"           // does
-	MetricsAbsent      fact.Code = "metrics-absent"      // n, units
+	regionsUnderNcu    fact.Code = "regions-under-ncu"   // does
+	ncuTimes           fact.Code = "ncu-times"           // does
+	metricsAbsent      fact.Code = "metrics-absent"      // n, units
 	NoOperators        fact.Code = "no-operators"        //
-	CausesUntold       fact.Code = "causes-untold"       // n, of, sections
+	causesUntold       fact.Code = "causes-untold"       // n, of, sections
 	OperatorKernels    fact.Code = "operator-kernels"    //
 
 	// ChangedFile is the warning that a file of a run is not the one that was
 	// captured. file, bytes, recorded; the sizes are absent where they are equal
 	// and the hash is another.
 	ChangedFile fact.Code = "changed-file"
-	// SeveralTimelines tells which of several timelines the details are about. n,
+	// severalTimelines tells which of several timelines the details are about. n,
 	// file
-	SeveralTimelines fact.Code = "timelines"
-	TimelineDamaged  fact.Code = "timeline-damaged" // error
+	severalTimelines fact.Code = "timelines"
+	timelineDamaged  fact.Code = "timeline-damaged" // error
 	ClockDamaged     fact.Code = "clock-damaged"    //
-	ScopeUnused      fact.Code = "scope-unused"     // why
+	scopeUnused      fact.Code = "scope-unused"     // why
 	// OtherCapture is the warning that the timeline of a run was captured at
 	// another time than the run. began and ran, in RFC 3339
 	OtherCapture       fact.Code = "other-capture"
-	FileUnreadable     fact.Code = "file-unreadable"    // error
-	CounterImpossible  fact.Code = "counter-impossible" // counter, n, file
+	fileUnreadable     fact.Code = "file-unreadable"    // error
+	counterImpossible  fact.Code = "counter-impossible" // counter, n, file
 	stepWarning        fact.Code = "step-warning"       // step, what: the words for a note of a step
-	ServingNoContext   fact.Code = "serving-no-context" //
-	OneProcessNoRanges fact.Code = "one-process-ranges" // text
-	OneProcessNoCUDA   fact.Code = "one-process-cuda"   // text
-	ShapesDiffer       fact.Code = "shapes-differ"      // batch, batch_nsys, prompt, prompt_nsys, new, new_nsys
-	MetricsIncomplete  fact.Code = "metrics-incomplete" // file, n
+	servingNoContext   fact.Code = "serving-no-context" //
+	oneProcessNoRanges fact.Code = "one-process-ranges" // text
+	oneProcessNoCUDA   fact.Code = "one-process-cuda"   // text
+	shapesDiffer       fact.Code = "shapes-differ"      // batch, batch_nsys, prompt, prompt_nsys, new, new_nsys
+	metricsIncomplete  fact.Code = "metrics-incomplete" // file, n
 
-	// CutShort is the warning that the workload did not run to its end under a
+	// cutShort is the warning that the workload did not run to its end under a
 	// profiler: it comes first. step, how; ran and unprofiled, the time that the
 	// capture took at most and that an unprofiled run takes, where both are known.
-	CutShort        fact.Code = "cut-short"
-	CutShortTimed   fact.Code = "cut-short-timed"
-	CutByDisk       fact.Code = "cut-full-disk"
-	TargetsStale    fact.Code = "targets-stale"    // file
-	ReportRemark    fact.Code = "report-remark"    // file, text
-	OperatorsRemark fact.Code = "operators-remark" // what
-	OperatorsCut    fact.Code = "operators-cut"    // n
-	OperatorsCover  fact.Code = "operators-cover"  // share
+	cutShort        fact.Code = "cut-short"
+	cutShortTimed   fact.Code = "cut-short-timed"
+	cutByDisk       fact.Code = "cut-full-disk"
+	targetsStale    fact.Code = "targets-stale"    // file
+	reportRemark    fact.Code = "report-remark"    // file, text
+	operatorsRemark fact.Code = "operators-remark" // what
+	operatorsCut    fact.Code = "operators-cut"    // n
+	operatorsCover  fact.Code = "operators-cover"  // share
 	LanesCut        fact.Code = "lanes-cut"        // n, of
-	EventsCut       fact.Code = "events-cut"       // ns, from, most
-	RegionsCut      fact.Code = "regions-cut"      // n, of
-	AboveRoof       fact.Code = "above-roof"       // kernel, share, dtype, memory
-	ExecutedLess    fact.Code = "executed-less"    // stage, share, coverage
+	eventsCut       fact.Code = "events-cut"       // ns, from, most
+	regionsCut      fact.Code = "regions-cut"      // n, of
+	aboveRoof       fact.Code = "above-roof"       // kernel, share, dtype, memory
+	executedLess    fact.Code = "executed-less"    // stage, share, coverage
 
 	// OverheadHigh tells that a stage took longer under nsys than the limit
 	// allows. stage, overhead, advice
 	OverheadHigh fact.Code = "overhead"
-	// ServerOverhead is the same for the time between tokens of a server, against
+	// serverOverhead is the same for the time between tokens of a server, against
 	// idle windows. overhead, advice
-	ServerOverhead fact.Code = "overhead-server"
+	serverOverhead fact.Code = "overhead-server"
 
-	CleanShort    fact.Code = "clean-short"     // stage, clean, busy
+	cleanShort    fact.Code = "clean-short"     // stage, clean, busy
 	CleanSlower   fact.Code = "clean-slower"    // stage, less, mean, std, nsys
-	CleanMayBe    fact.Code = "clean-uncertain" // stage, less, mean, std, nsys
-	CleanSpread   fact.Code = "clean-spread"    // stage, mean, std
+	cleanMayBe    fact.Code = "clean-uncertain" // stage, less, mean, std, nsys
+	cleanSpread   fact.Code = "clean-spread"    // stage, mean, std
 	UseLight      fact.Code = "use-nsys-light"
 	UseSampled    fact.Code = "use-nsys-sampled"
 	UseDefault    fact.Code = "use-nsys-default" // costs

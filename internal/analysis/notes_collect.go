@@ -57,7 +57,7 @@ func (n *notes) lackInstead(told fact.Code, better fact.Fact) {
 }
 
 // unreadable warns of a file that is there and cannot be used.
-func (n *notes) unreadable(err error) { n.warn(FileUnreadable, fact.Error("error", err)) }
+func (n *notes) unreadable(err error) { n.warn(fileUnreadable, fact.Error("error", err)) }
 
 // lose warns, before anything else, that a file, or a part of it, is lost.
 func (n *notes) lose(path string, code fact.Code, why fact.Param) {
@@ -163,8 +163,8 @@ func (n *Note) ofOneProcess(t *timeline.Timeline) {
 	}
 	switch what := n.Text(capture.Untraced); {
 	case what == "NVTX" && len(t.Ranges) > 0:
-		n.Code = OneProcessNoRanges
+		n.Code = oneProcessNoRanges
 	case what == "CUDA" && len(t.Kernels) > 0:
-		n.Code = OneProcessNoCUDA
+		n.Code = oneProcessNoCUDA
 	}
 }

@@ -158,7 +158,7 @@ func (o *Operator) through() fact.Fact {
 	if total > 0 && others > 0 {
 		params = append(params, fact.Share("share", main.US/total), fact.Count("more", others))
 	}
-	return fact.New(OperatorThrough, params...)
+	return fact.New(operatorThrough, params...)
 }
 
 // limiter is what holds back more of the time of the kernels than anything else. The time of a name

@@ -67,7 +67,7 @@ func TestOperatorKernels(t *testing.T) {
 		why             fact.Fact
 	}{
 		{"aten::linear", limits["gemm_tile<32>"], 0.5, 0.8, 3, "gemm_tile<32>", "aten::mm",
-			fact.New(OperatorThrough, fact.Kernel("kernel", "gemm_tile<32>"), fact.Name("by", "aten::mm"), fact.Share("share", 0.5), fact.Count("more", 2))},
+			fact.New(operatorThrough, fact.Kernel("kernel", "gemm_tile<32>"), fact.Name("by", "aten::mm"), fact.Share("share", 0.5), fact.Count("more", 2))},
 		{"aten::mm", limits["gemm_tile<32>"], 0.5, 0.8, 2, "gemm_tile<32>", "", fact.Fact{}},
 		{"aten::sum", limits["reduce_sum"], 1, 1, 1, "reduce_sum", "", fact.Fact{}},
 		{"aten::copy_", "", 0, 0, 1, "Memcpy DtoH", "", fact.Fact{}},
@@ -91,7 +91,7 @@ func TestOperatorKernels(t *testing.T) {
 	if m := operatorNamed(t, r, "aten::mm").LinksMore; m == nil || *m != (OperatorRest{1, 4, 20}) {
 		t.Errorf("more: %+v", m)
 	}
-	if o := operatorNamed(t, r, "aten::matmul"); o.Limiter != nil || o.Links != nil || !o.Why.Is(OperatorOtherNames) || len(o.Kernels) == 0 {
+	if o := operatorNamed(t, r, "aten::matmul"); o.Limiter != nil || o.Links != nil || !o.Why.Is(operatorOtherNames) || len(o.Kernels) == 0 {
 		t.Errorf("no device time: %+v", o)
 	}
 	id := operatorNamed(t, r, "aten::mm").Links[0].Kernel
@@ -104,7 +104,7 @@ func TestOperatorKernels(t *testing.T) {
 func TestOperatorsWithoutLinks(t *testing.T) {
 	r := linkedRun(t, operatorsText)
 	o := operatorNamed(t, r, "aten::linear")
-	if o.Limiter != nil || o.Links != nil || !o.Why.Is(OperatorCalls) || !hasNote(r.Missing, "operator-kernels") {
+	if o.Limiter != nil || o.Links != nil || !o.Why.Is(operatorCalls) || !hasNote(r.Missing, "operator-kernels") {
 		t.Errorf("%+v, missing %+v", o, r.Missing)
 	}
 }
@@ -204,16 +204,16 @@ func TestKernelNamesOfTorch(t *testing.T) {
 // The time of a name with several grids is divided as it is in the timeline.
 func TestLimiterOverGrids(t *testing.T) {
 	a := newState(&analyzer{res: &Result{Kernels: []Kernel{
-		{ID: "k1", Name: "k", Short: "k", TotalNS: 300, Limiter: Limiter{Kind: LimitSmall}},
-		{ID: "k2", Name: "k", Short: "k", TotalNS: 600, Limiter: Limiter{Kind: LimitDRAM, Units: []string{"dram"}}},
+		{ID: "k1", Name: "k", Short: "k", TotalNS: 300, Limiter: Limiter{Kind: limitSmall}},
+		{ID: "k2", Name: "k", Short: "k", TotalNS: 600, Limiter: Limiter{Kind: limitDRAM, Units: []string{"dram"}}},
 		{ID: "k3", Name: "k", Short: "k", TotalNS: 100},
-		{ID: "k4", Name: "k", Short: "k", Untimed: true, Limiter: Limiter{Kind: LimitLaunch}},
-		{ID: "k5", Name: "late", Short: "late", TotalNS: 50, Limiter: Limiter{Kind: LimitLatency}},
+		{ID: "k4", Name: "k", Short: "k", Untimed: true, Limiter: Limiter{Kind: limitLaunch}},
+		{ID: "k5", Name: "late", Short: "late", TotalNS: 50, Limiter: Limiter{Kind: limitLatency}},
 	}}}, nil, counters{counted: []*launch{{}}})
 	row := workload.Operator{Name: "aten::x", Kernels: []workload.OperatorKernel{{Name: "late", US: 1}, {Name: "k", US: 9}}}
 	o := Operator{SelfDeviceUS: 10, TotalDeviceUS: 10}
 	a.operators().newLinker([]workload.Operator{row}).link(&o, &row)
-	if l := o.Limiter; l.Kind != LimitDRAM || !near(l.Share, 0.54) || !near(l.Coverage, 0.91) || o.Links[0].Kernel != "k2" || o.Links[1].Kernel != "k5" {
+	if l := o.Limiter; l.Kind != limitDRAM || !near(l.Share, 0.54) || !near(l.Coverage, 0.91) || o.Links[0].Kernel != "k2" || o.Links[1].Kernel != "k5" {
 		t.Errorf("%+v, links %+v", l, o.Links)
 	}
 }

@@ -103,7 +103,7 @@ func (or *operatorReader) readOperators() (rows []Operator, p *Profiled) {
 	}
 	for _, n := range o.Notes {
 		if !again(n.Fact) && !told(n.Fact) {
-			or.notes.warn(OperatorsRemark, fact.Because("what", n.Fact))
+			or.notes.warn(operatorsRemark, fact.Because("what", n.Fact))
 		}
 	}
 	or.notes.warnings = slices.DeleteFunc(or.notes.warnings, func(n Note) bool {
@@ -118,7 +118,7 @@ func (or *operatorReader) readOperators() (rows []Operator, p *Profiled) {
 	})
 	if cut := len(rows) - maxOperators; cut > 0 {
 		rows = rows[:maxOperators]
-		or.notes.warn(OperatorsCut, fact.Count("n", cut))
+		or.notes.warn(operatorsCut, fact.Count("n", cut))
 	}
 	return rows, p
 }
@@ -138,28 +138,28 @@ const operatorsSpeak = 0.5
 func (or *operatorReader) tellProfiled(p *Profiled, device bool) bool {
 	switch {
 	case !device && or.cpuOnly:
-		p.Text = because(ProfiledCPUOnly)
+		p.Text = because(profiledCPUOnly)
 	case !device:
-		p.Text = because(ProfiledNoDevice)
+		p.Text = because(profiledNoDevice)
 	default:
-		p.Text = because(ProfiledOperators, p.covers()...)
+		p.Text = because(profiledOperators, p.covers()...)
 		if ns := or.res.kernelNS(); or.tl != nil && ns > 0 {
-			p.Text = append(p.Text, fact.New(ProfiledBeside, append(or.passParam(), fact.NS("time", ns), or.res.scopeParam())...))
+			p.Text = append(p.Text, fact.New(profiledBeside, append(or.passParam(), fact.NS("time", ns), or.res.scopeParam())...))
 		}
 	}
 	if !device || p.KernelUS <= 0 || p.OperatorUS >= operatorsSpeak*p.KernelUS {
 		return true
 	}
-	or.notes.warn(OperatorsCover, fact.Share("share", p.OperatorUS/p.KernelUS))
+	or.notes.warn(operatorsCover, fact.Share("share", p.OperatorUS/p.KernelUS))
 	return false
 }
 
 // Codes of what the operators cover.
 const (
-	ProfiledCPUOnly   fact.Code = "profiled-cpu-only"
-	ProfiledNoDevice  fact.Code = "profiled-no-device"
-	ProfiledOperators fact.Code = "profiled-operators" // time; share and of where kernels were listed; prompt, new
-	ProfiledBeside    fact.Code = "profiled-beside"    // time, scope, new
+	profiledCPUOnly   fact.Code = "profiled-cpu-only"
+	profiledNoDevice  fact.Code = "profiled-no-device"
+	profiledOperators fact.Code = "profiled-operators" // time; share and of where kernels were listed; prompt, new
+	profiledBeside    fact.Code = "profiled-beside"    // time, scope, new
 )
 
 // covers is what the operators hold, and how much the profiler watched.
@@ -202,16 +202,16 @@ func shapesText(shapes any) string {
 
 // Codes of why an operator has no device time of its own.
 const (
-	OperatorCalls      fact.Code = "operator-calls-others"
-	OperatorThrough    fact.Code = "operator-runs-through" // kernel; by, share and more where known
-	OperatorCPUOnly    fact.Code = "operator-cpu-only"
-	OperatorNoDevice   fact.Code = "operator-no-device-time"
-	OperatorAllocates  fact.Code = "operator-allocates"
-	OperatorView       fact.Code = "operator-view"
-	OperatorOnHost     fact.Code = "operator-on-host" // self, total
-	OperatorNoneAlike  fact.Code = "operator-none-alike"
-	OperatorOtherNames fact.Code = "operator-other-names" // category, time
-	OperatorUnlinked   fact.Code = "operator-unlinked"
+	operatorCalls      fact.Code = "operator-calls-others"
+	operatorThrough    fact.Code = "operator-runs-through" // kernel; by, share and more where known
+	operatorCPUOnly    fact.Code = "operator-cpu-only"
+	operatorNoDevice   fact.Code = "operator-no-device-time"
+	operatorAllocates  fact.Code = "operator-allocates"
+	operatorView       fact.Code = "operator-view"
+	operatorOnHost     fact.Code = "operator-on-host" // self, total
+	operatorNoneAlike  fact.Code = "operator-none-alike"
+	operatorOtherNames fact.Code = "operator-other-names" // category, time
+	operatorUnlinked   fact.Code = "operator-unlinked"
 )
 
 // whyZero explains an operator without device time of its own.
@@ -220,19 +220,19 @@ func (or *operatorReader) whyZero(o *Operator, deviceSeen bool) (fact.Fact, []st
 	base := name[strings.LastIndex(name, ":")+1:]
 	switch {
 	case o.TotalDeviceUS > 0:
-		return fact.New(OperatorCalls), nil
+		return fact.New(operatorCalls), nil
 	case !deviceSeen && or.cpuOnly:
-		return fact.New(OperatorCPUOnly), nil
+		return fact.New(operatorCPUOnly), nil
 	case !deviceSeen:
-		return fact.New(OperatorNoDevice), nil
+		return fact.New(operatorNoDevice), nil
 	case slices.Contains(allocators, base):
-		return fact.New(OperatorAllocates), nil
+		return fact.New(operatorAllocates), nil
 	case slices.ContainsFunc(views, func(v string) bool { return "::"+base == v || base == v }):
-		return fact.New(OperatorView), nil
+		return fact.New(operatorView), nil
 	}
 	category := operatorCategory(name)
 	if category == "" {
-		return fact.New(OperatorOnHost, fact.NS("self", o.SelfCPUUS*1e3), fact.NS("total", o.TotalCPUUS*1e3)), nil
+		return fact.New(operatorOnHost, fact.NS("self", o.SelfCPUUS*1e3), fact.NS("total", o.TotalCPUUS*1e3)), nil
 	}
 	var names []string
 	for i := range or.res.Kernels {
@@ -242,14 +242,14 @@ func (or *operatorReader) whyZero(o *Operator, deviceSeen bool) (fact.Fact, []st
 		}
 	}
 	if len(names) == 0 {
-		return fact.New(OperatorNoneAlike), nil
+		return fact.New(operatorNoneAlike), nil
 	}
 	for i := range or.res.Categories {
 		if c := &or.res.Categories[i]; c.ID == category {
-			return fact.New(OperatorOtherNames, fact.Name("category", c.Label), fact.NS("time", c.NS)), names
+			return fact.New(operatorOtherNames, fact.Name("category", c.Label), fact.NS("time", c.NS)), names
 		}
 	}
-	return fact.New(OperatorUnlinked), names
+	return fact.New(operatorUnlinked), names
 }
 
 func operatorCategory(name string) string {

@@ -62,7 +62,7 @@ func (k *Kernel) notTypical(l *launch, like part) {
 		return
 	}
 	k.Counted.Note = append(k.Counted.Note, fact.New(countedAlike, fact.Count("calls", like.calls), fact.Count("of", k.Calls), fact.Share("share", float64(like.ns)/float64(max(1, k.TotalNS)))))
-	if k.Limiter.Kind != "" && k.Limiter.Kind != LimitLaunch { // that one is about the median
+	if k.Limiter.Kind != "" && k.Limiter.Kind != limitLaunch { // that one is about the median
 		k.Limiter.Why = append(k.Limiter.Why, fact.New(codeVerdictHolds, fact.NS("lasts", l.lastsNS), fact.Count("calls", like.calls), fact.Count("of", k.Calls),
 			fact.Share("share", float64(like.ns)/float64(max(1, k.TotalNS)))))
 	}
@@ -112,7 +112,7 @@ func (j *judgment) judgeRegions() {
 				continue
 			}
 			basis := k.Counted.TimelineNS
-			if k.Limiter.Kind == LimitLaunch {
+			if k.Limiter.Kind == limitLaunch {
 				basis = k.MedianNS
 			}
 			if basis > 0 && !alike(float64(row.NS)/float64(row.Calls), basis) {

@@ -38,11 +38,11 @@ func TestOtherLimiters(t *testing.T) {
 	a.reader().chooseSpeakers()
 	a.judge()
 	k := &a.res.Kernels[0]
-	if k.Limiter.Kind != LimitSmall || len(k.OtherLimiters) != 1 {
+	if k.Limiter.Kind != limitSmall || len(k.OtherLimiters) != 1 {
 		t.Fatalf("%+v", k)
 	}
 	// 40 us are like neither.
-	if o := &k.OtherLimiters[0]; o.Limiter.Kind != LimitL2 || o.Launch != 1 || o.TimelineNS != 19_000 || o.Calls != 2 || o.Share != 38_400.0/115_200 {
+	if o := &k.OtherLimiters[0]; o.Limiter.Kind != limitL2 || o.Launch != 1 || o.TimelineNS != 19_000 || o.Calls != 2 || o.Share != 38_400.0/115_200 {
 		t.Errorf("%+v", o)
 	}
 	if k.Counted.TimelineNS != 9_200 {
@@ -76,7 +76,7 @@ func TestNotTypical(t *testing.T) {
 	if !k.Counted.Verified || len(k.Counted.Note) != 1 || !k.Counted.Note[0].Is(countedAlike) || k.Counted.Note[0].Number("calls") != 1 || k.Counted.Note[0].Number("of") != 4 {
 		t.Errorf("%+v", k.Counted)
 	}
-	if k.Limiter.Kind != LimitLatency || k.Limiter.Why[1].Code != codeVerdictHolds || k.Limiter.Why[1].Number("lasts") != 8_500 || k.Limiter.Why[1].Number("calls") != 1 {
+	if k.Limiter.Kind != limitLatency || k.Limiter.Why[1].Code != codeVerdictHolds || k.Limiter.Why[1].Number("lasts") != 8_500 || k.Limiter.Why[1].Number("calls") != 1 {
 		t.Errorf("%+v", k.Limiter)
 	}
 	if top := a.res.Regions[0].Top; top[0].BasisNS != 8_500 || top[1].BasisNS != 0 {
@@ -91,7 +91,7 @@ func TestShortElsewhere(t *testing.T) {
 	a.res.Regions = []Region{{Top: []RegionKernel{{Kernel: 0, Calls: 1, NS: 4_150}}}}
 	a.reader().chooseSpeakers()
 	a.judge()
-	if k := &a.res.Kernels[0]; k.Limiter.Kind != LimitLaunch || hasFact(k.Limiter.Why, codeVerdictHolds) {
+	if k := &a.res.Kernels[0]; k.Limiter.Kind != limitLaunch || hasFact(k.Limiter.Why, codeVerdictHolds) {
 		t.Errorf("%+v", k.Limiter)
 	}
 	if row := a.res.Regions[0].Top[0]; row.BasisNS != 1_760 {

@@ -30,10 +30,10 @@ const (
 // Why the overhead of a stage is not told though both times are there. mean, std
 // and nsys are the times; share the overhead.
 const (
-	FasterUnderNsys fact.Code = "faster-under-nsys" // no profiler makes a program faster
+	fasterUnderNsys fact.Code = "faster-under-nsys" // no profiler makes a program faster
 	NoiseFaster     fact.Code = "noise-not-slower"  //
-	NoiseWide       fact.Code = "noise-wide"        //
-	NoiseWithin     fact.Code = "noise-within"      // share
+	noiseWide       fact.Code = "noise-wide"        //
+	noiseWithin     fact.Code = "noise-within"      // share
 )
 
 // overheadOf is how much longer a pass took under nsys than unprofiled, or why
@@ -48,13 +48,13 @@ func overheadOf(clean workload.Distribution, nsys float64) (*float64, *fact.Fact
 	}
 	switch {
 	case mean-nsys > clearSpreads*std && -over > clearlySlower:
-		return why(FasterUnderNsys)
+		return why(fasterUnderNsys)
 	case over < 0:
 		return why(NoiseFaster)
 	case std > wideSpread*mean:
-		return why(NoiseWide)
+		return why(noiseWide)
 	case nsys-mean < clearSpreads*std:
-		return why(NoiseWithin, fact.Share("share", over))
+		return why(noiseWithin, fact.Share("share", over))
 	}
 	return &over, nil
 }
@@ -75,7 +75,7 @@ func (cn *conclusion) tellOverhead() {
 	for i := range cn.res.Stages {
 		s := &cn.res.Stages[i]
 		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && cn.stages.alike() && *s.CleanMS < shortest*busy && !cn.stages.overlap(s) {
-			cn.notes.warnStage(s.Name, CleanShort, fact.NS("clean", *s.CleanMS*1e6), fact.NS("busy", busy*1e6))
+			cn.notes.warnStage(s.Name, cleanShort, fact.NS("clean", *s.CleanMS*1e6), fact.NS("busy", busy*1e6))
 		}
 		if s.OverheadWhy != nil {
 			cn.tellNoise(s)
@@ -115,7 +115,7 @@ func (cn *conclusion) tellServerOverhead() {
 	for _, st := range cn.res.Stages {
 		graphs += int(st.GraphKernels)
 	}
-	cn.notes.warn(ServerOverhead, fact.Share("overhead", *s.Collecting.PerToken), fact.Because("advice", cn.lighter(&Stage{GraphKernels: int64(graphs)})))
+	cn.notes.warn(serverOverhead, fact.Share("overhead", *s.Collecting.PerToken), fact.Because("advice", cn.lighter(&Stage{GraphKernels: int64(graphs)})))
 }
 
 // A nsysCapture is what a run asked nsys for.
@@ -164,10 +164,10 @@ func (cn *conclusion) tellNoise(s *Stage) {
 	times := append(spread(*s.CleanMS, std), fact.NS("nsys", *s.NsysMS*1e6), fact.Share("less", less))
 	switch {
 	case less > clearlySlower && *s.CleanMS-*s.NsysMS <= clearSpreads*std:
-		cn.notes.warnStage(s.Name, CleanMayBe, times...)
+		cn.notes.warnStage(s.Name, cleanMayBe, times...)
 	case less > clearlySlower:
 		cn.notes.warnStage(s.Name, CleanSlower, times...)
 	case std > wideSpread**s.CleanMS:
-		cn.notes.warnStage(s.Name, CleanSpread, spread(*s.CleanMS, std)...)
+		cn.notes.warnStage(s.Name, cleanSpread, spread(*s.CleanMS, std)...)
 	}
 }

@@ -23,11 +23,11 @@ func TestOverhead(t *testing.T) {
 		{"clear", 10, 0.1, 12, 0.2, "", ""},
 		{"heavy", 10, 0.1, 15, 0.5, "", OverheadHigh},
 		{"one clean pass", 10, 0, 12, 0.2, "", ""},
-		{"the clean run was slower", 10.308, 1.2, 8.717, 0, NoiseFaster, CleanMayBe},
-		{"the clean run was far slower", 10, 0.1, 8, 0, FasterUnderNsys, CleanSlower},
+		{"the clean run was slower", 10.308, 1.2, 8.717, 0, NoiseFaster, cleanMayBe},
+		{"the clean run was far slower", 10, 0.1, 8, 0, fasterUnderNsys, CleanSlower},
 		{"a little slower", 10, 0.1, 9.9, 0, NoiseFaster, ""},
-		{"within two deviations", 10, 1.5, 12.9, 0, NoiseWithin, ""},
-		{"spread too far", 0.127, 0.182, 0.625, 0, NoiseWide, CleanSpread},
+		{"within two deviations", 10, 1.5, 12.9, 0, noiseWithin, ""},
+		{"spread too far", 0.127, 0.182, 0.625, 0, noiseWide, cleanSpread},
 	} {
 		over, why := overheadOf(workload.Distribution{N: 3, Mean: &c.clean, Std: &c.std}, c.nsys)
 		if (over != nil) != (c.want > 0) || over != nil && (*over < c.want-1e-9 || *over > c.want+1e-9) || (why == nil) != (c.why == "") || why != nil && !why.Is(c.why) {
@@ -77,7 +77,7 @@ func TestCleanPassTooShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := analyzed(t, in)
-	if i := slices.IndexFunc(r.Warnings, func(n Note) bool { return n.Is(CleanShort) }); i < 0 || r.Warnings[i].Stage != "prefill" {
+	if i := slices.IndexFunc(r.Warnings, func(n Note) bool { return n.Is(cleanShort) }); i < 0 || r.Warnings[i].Stage != "prefill" {
 		t.Errorf("%+v", r.Warnings)
 	}
 }
@@ -165,7 +165,7 @@ func TestServerOverhead(t *testing.T) {
 		a.told((*conclusion).tellServerOverhead)
 		var got []fact.Code
 		for _, n := range a.notes.warnings {
-			if n.Is(ServerOverhead) {
+			if n.Is(serverOverhead) {
 				got = append(got, n.Params["advice"].Facts[0].Code)
 			}
 		}

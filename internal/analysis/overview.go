@@ -36,7 +36,7 @@ func (tr *timelineReader) drawOverview() (finish func()) {
 		tr.res.Overview = o
 		if o.Detail != nil && o.Detail.Cut != (moment{}) {
 			part := o.Detail.Cut
-			tr.notes.warn(EventsCut, fact.NS("ns", float64(part.end-part.start)), fact.NS("from", float64(part.start-o.StartNS)), fact.Count("most", maxDetail))
+			tr.notes.warn(eventsCut, fact.NS("ns", float64(part.end-part.start)), fact.NS("from", float64(part.start-o.StartNS)), fact.Count("most", maxDetail))
 		}
 		if cut > 0 {
 			tr.notes.warn(LanesCut, fact.Count("n", cut), fact.Count("of", cut+maxLanes))

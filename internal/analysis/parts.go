@@ -88,7 +88,7 @@ func (jb *jobReader) read(ctx context.Context) (jobParts, error) {
 			return jobParts{}, ctx.Err()
 		}
 		if err != nil {
-			jb.notes.lose(path, InputUnreadable, fact.Error("error", err))
+			jb.notes.lose(path, inputUnreadable, fact.Error("error", err))
 			p = jb.lostPart(path, err)
 		}
 		parts = append(parts, p)
@@ -97,7 +97,7 @@ func (jb *jobReader) read(ctx context.Context) (jobParts, error) {
 		parts = append(parts, jb.lostPart(l.path, l.err))
 	}
 	jb.fitTimelines(parts)
-	jb.notes.warn(SeveralTimelines, fact.Count("n", len(parts)), fact.File("file", jb.in.rel(jb.in.timeline())))
+	jb.notes.warn(severalTimelines, fact.Count("n", len(parts)), fact.File("file", jb.in.rel(jb.in.timeline())))
 	jb.takeParts(parts)
 	return jb.jobParts, nil
 }
@@ -139,7 +139,7 @@ func (p *Part) hold(x *Across) {
 
 func (jb *jobReader) lostPart(path string, err error) *recording {
 	return &recording{path: path, row: Part{
-		File: jb.in.rel(path), Of: jb.in.Identity(path), Stages: []PartStage{}, Lost: ptrTo(fact.New(InputUnreadable, fact.File("file", jb.in.rel(path)), fact.Error("error", err))),
+		File: jb.in.rel(path), Of: jb.in.Identity(path), Stages: []PartStage{}, Lost: ptrTo(fact.New(inputUnreadable, fact.File("file", jb.in.rel(path)), fact.Error("error", err))),
 	}}
 }
 
@@ -156,7 +156,7 @@ func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error
 	}
 	jb.notes.use(path, "timeline")
 	if len(lost) > 0 {
-		jb.notes.lose(path, InputLost, fact.Because("lost", lost[0].What))
+		jb.notes.lose(path, inputLost, fact.Because("lost", lost[0].What))
 	}
 	for _, w := range t.Warnings {
 		if !slices.ContainsFunc(jb.notes.warnings, func(n Note) bool { return n.Fact.Equal(w) }) {

@@ -28,7 +28,7 @@ func TestSeveralTimelines(t *testing.T) {
 			t.Errorf("a second timeline changes %T", about(alone))
 		}
 	}
-	if len(both.Parts) != 2 || !both.Parts[0].Details || both.Parts[1].Details || !hasNote(both.Warnings, SeveralTimelines) {
+	if len(both.Parts) != 2 || !both.Parts[0].Details || both.Parts[1].Details || !hasNote(both.Warnings, severalTimelines) {
 		t.Fatalf("parts are %+v", both.Parts)
 	}
 	other := analyzed(t, Input{Timelines: []string{llm}})

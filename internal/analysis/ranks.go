@@ -103,7 +103,7 @@ func (jb *jobReader) worldOf(parts []*recording) (world int, missing []int) {
 	}
 	if len(sizes) > 1 {
 		list := slices.Sorted(maps.Keys(sizes))
-		jb.notes.warn(WorldDiffers, fact.Count("least", list[0]), fact.Count("most", list[len(list)-1]))
+		jb.notes.warn(worldDiffers, fact.Count("least", list[0]), fact.Count("most", list[len(list)-1]))
 	}
 	for r := range rankCount(parts) {
 		if !seen[r] && !jb.in.left[r] && len(missing) < maxMissing {
@@ -153,7 +153,7 @@ func (jb *jobReader) comparable(parts []*recording) (ranks []*recording, at []in
 		}
 	}
 	if len(tools) > 1 {
-		jb.notes.warn(RankVersions, fact.Names("versions", fact.KindName, slices.Sorted(maps.Keys(tools))))
+		jb.notes.warn(rankVersions, fact.Names("versions", fact.KindName, slices.Sorted(maps.Keys(tools))))
 	}
 	seen := map[[3]int]bool{}
 	for i, p := range parts {
@@ -161,13 +161,13 @@ func (jb *jobReader) comparable(parts []*recording) (ranks []*recording, at []in
 		switch key := [3]int{-1 - i, id.Window, id.Repeat}; {
 		case p.row.Lost != nil:
 		case p.program != most && p.program != "": // what is not known may be the same
-			jb.notes.warn(RankProgram, append(p.param(), fact.Name("program", p.program), fact.Name("most", most))...)
+			jb.notes.warn(rankProgram, append(p.param(), fact.Name("program", p.program), fact.Name("most", most))...)
 		default:
 			if id.Rank != nil {
 				key[0] = *id.Rank
 			}
 			if seen[key] {
-				jb.notes.warn(RankTwice, append(p.param(), fact.File("file", p.row.File))...)
+				jb.notes.warn(rankTwice, append(p.param(), fact.File("file", p.row.File))...)
 				continue
 			}
 			seen[key] = true
@@ -199,14 +199,14 @@ const hostClockSlack = 1e9
 func (jb *jobReader) checkClocks(parts, ranks []*recording, c *Clock) {
 	for r, p := range ranks {
 		if off := c.offset(r); abs(off) > hostClockSlack {
-			jb.notes.warn(ClocksApart, append(p.param(), fact.NS("ns", abs(off)))...)
+			jb.notes.warn(clocksApart, append(p.param(), fact.NS("ns", abs(off)))...)
 		}
 	}
 	if c.Method == "utc" && len(ranks) > 1 && !together(ranks) {
-		jb.notes.warn(RanksNotTogether)
+		jb.notes.warn(ranksNotTogether)
 	}
 	if c.Method == "none" && len(parts) > 1 {
-		jb.notes.warn(NoTimeBase)
+		jb.notes.warn(noTimeBase)
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 // internal/message has their words; a comment names the parameters. A rank is
 // named by rank, or by process where it has no number, and host.
 const (
-	WorldDiffers     fact.Code = "world-differs"      // least, most
-	RankVersions     fact.Code = "rank-versions"      // versions
-	RankProgram      fact.Code = "rank-program"       // rank, host, program, most
-	RankTwice        fact.Code = "rank-twice"         // rank, host, file
-	ClocksApart      fact.Code = "clocks-apart"       // rank, host, ns
-	RanksNotTogether fact.Code = "ranks-not-together" //
-	NoTimeBase       fact.Code = "no-time-base"       //
+	worldDiffers     fact.Code = "world-differs"      // least, most
+	rankVersions     fact.Code = "rank-versions"      // versions
+	rankProgram      fact.Code = "rank-program"       // rank, host, program, most
+	rankTwice        fact.Code = "rank-twice"         // rank, host, file
+	clocksApart      fact.Code = "clocks-apart"       // rank, host, ns
+	ranksNotTogether fact.Code = "ranks-not-together" //
+	noTimeBase       fact.Code = "no-time-base"       //
 	exchangesDiffer  fact.Code = "exchanges-differ"   // n
 	clocksAligned    fact.Code = "clocks-aligned"     // method, uncertainty
 

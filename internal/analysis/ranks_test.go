@@ -73,7 +73,7 @@ func TestRanksFindTheStraggler(t *testing.T) {
 	}
 	for _, rank := range []float64{2, 3} {
 		if !slices.ContainsFunc(r.Warnings, func(n Note) bool {
-			return n.Is(ClocksApart) && n.Number("rank") == rank && within(int64(n.Number("ns")), 10800e9, 1e6)
+			return n.Is(clocksApart) && n.Number("rank") == rank && within(int64(n.Number("ns")), 10800e9, 1e6)
 		}) {
 			t.Errorf("the clock of rank %v is not named: %+v", rank, r.Warnings)
 		}
@@ -120,12 +120,12 @@ func TestBadRanks(t *testing.T) {
 		matched int // collectives that the rest still has in common
 	}{
 		{"a rank is missing", []string{all[0], all[1], all[3]}, "", codeRankMissing, 40},
-		{"a rank is there twice", append(slices.Clone(all), file("again.rank2.sqlite", all[2])), RankTwice, "", 40},
-		{"another program", append(slices.Clone(all[:3]), file("rank3.n2.sqlite", unpacked(t, toyTimeline))), RankProgram, "", 40},
-		{"another version", append(slices.Clone(all[:3]), file("rank3.n9.sqlite", unpacked(t, toyTimeline))), RankVersions, "", 40},
-		{"another number of ranks", append(slices.Clone(all[:3]), larger), WorldDiffers, codeRankMissing, 40},
-		{"a rank of which nothing is left", append(slices.Clone(all[:3]), cut), InputUnreadable, codeRankMissing, 40},
-		{"a rank that cannot be read", append(slices.Clone(all[:3]), file("rank3.n3.sqlite", "../../go.mod")), InputUnreadable, codeRankMissing, 40},
+		{"a rank is there twice", append(slices.Clone(all), file("again.rank2.sqlite", all[2])), rankTwice, "", 40},
+		{"another program", append(slices.Clone(all[:3]), file("rank3.n2.sqlite", unpacked(t, toyTimeline))), rankProgram, "", 40},
+		{"another version", append(slices.Clone(all[:3]), file("rank3.n9.sqlite", unpacked(t, toyTimeline))), rankVersions, "", 40},
+		{"another number of ranks", append(slices.Clone(all[:3]), larger), worldDiffers, codeRankMissing, 40},
+		{"a rank of which nothing is left", append(slices.Clone(all[:3]), cut), inputUnreadable, codeRankMissing, 40},
+		{"a rank that cannot be read", append(slices.Clone(all[:3]), file("rank3.n3.sqlite", "../../go.mod")), inputUnreadable, codeRankMissing, 40},
 	} {
 		r := analyzed(t, Input{Timelines: c.files})
 		if c.warning != "" && !hasNote(r.Warnings, c.warning) || c.finding != "" && !hasFinding(r, c.finding) {

@@ -60,15 +60,15 @@ func (cr *counterReader) readCounters(ctx context.Context) error {
 			if len(cr.in.Counters) == 1 && cr.in.onlyCounters() {
 				return err
 			}
-			cr.notes.lose(path, InputUnreadable, fact.Error("error", err))
+			cr.notes.lose(path, inputUnreadable, fact.Error("error", err))
 			continue
 		}
 		cr.notes.use(path, "counters")
 		if lost := rep.Lost(); len(lost) > 0 {
-			cr.notes.lose(path, InputLost, fact.Because("lost", lost[0].What))
+			cr.notes.lose(path, inputLost, fact.Because("lost", lost[0].What))
 		}
 		for _, w := range rep.Warnings {
-			cr.notes.add(Note{Fact: fact.New(ReportRemark, fact.File("file", cr.in.rel(path)), fact.Because("text", w.What)), File: cr.in.rel(path)})
+			cr.notes.add(Note{Fact: fact.New(reportRemark, fact.File("file", cr.in.rel(path)), fact.Because("text", w.What)), File: cr.in.rel(path)})
 		}
 		cr.takeReport(cr.in.rel(path), rep)
 	}

@@ -142,7 +142,7 @@ func (tr *timelineReader) regionOrder() []uint32 {
 	}
 	visit(0)
 	if cut := len(tl.regions) - len(order); cut > 0 {
-		tr.notes.warn(RegionsCut, fact.Count("n", cut), fact.Count("of", len(tl.regions)))
+		tr.notes.warn(regionsCut, fact.Count("n", cut), fact.Count("of", len(tl.regions)))
 	}
 	return order
 }

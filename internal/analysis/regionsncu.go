@@ -35,7 +35,7 @@ func (cr *counterReader) regionsOfNcu() {
 	if cr.in.onlyCounters() {
 		cr.notes.lackInstead(NoTimeline, fact.New(NoTimeline, fact.IDs("unknown", "quantity", []string{"times", "stages", "gaps"})))
 	}
-	cr.notes.lack(RegionsUnderNcu, cr.underNcu(cr.res)...)
+	cr.notes.lack(regionsUnderNcu, cr.underNcu(cr.res)...)
 }
 
 func (cr *counterReader) ncuRegionRows(report *pick.RegionReport) {

@@ -50,7 +50,7 @@ func TestRegionsOfRangesWithoutTimeline(t *testing.T) {
 	if found != 2 || len(r.Environment.GPUs) != 1 {
 		t.Errorf("%d findings, %d GPUs", found, len(r.Environment.GPUs))
 	}
-	if !r.Lacks(RegionsUnderNcu) {
+	if !r.Lacks(regionsUnderNcu) {
 		t.Error("nothing tells that the times are under ncu")
 	}
 }

@@ -56,7 +56,7 @@ func (l *launch) attained(d *done, flops map[gpu.DType]limit, bytes map[string]l
 			continue
 		}
 		most, by, counter = r.level, r.kind, r.counter
-		if r.kind == LimitCompute {
+		if r.kind == limitCompute {
 			by = r.unit
 		}
 	}
@@ -76,7 +76,7 @@ const sameUnit = 0.01
 const apart = 0.1
 
 // movedLess says of a level what its bytes leave out.
-var movedLess = map[string]fact.Code{LimitL2: codeUnitBusierL2, LimitL1: codeUnitBusierL1}
+var movedLess = map[string]fact.Code{limitL2: codeUnitBusierL2, limitL1: codeUnitBusierL1}
 
 // usedOtherwise explains a unit that is busier than the bytes of its roofline.
 func (v *Limiter) usedOtherwise(d *done, bytes map[string]limit) {
@@ -94,7 +94,7 @@ func (v *Limiter) usedOtherwise(d *done, bytes map[string]limit) {
 // rules rest.
 func (l *launch) rulesOtherwise(v *Limiter) {
 	memory, ok := l.value(counterMemory)
-	if v.Kind != LimitL2 || v.Level == nil || !ok || *v.Level-memory/100 < apart {
+	if v.Kind != limitL2 || v.Level == nil || !ok || *v.Level-memory/100 < apart {
 		return
 	}
 	v.Evidence = append(v.Evidence, Evidence{Metric: counterMemory, Value: memory, Unit: "%"})
@@ -120,7 +120,7 @@ func (j *judgment) gatherPoints() {
 	}
 	for _, p := range r.Points {
 		if p.Attained > 1.05 {
-			j.notes.warn(AboveRoof, fact.Name("kernel", p.Kernel), fact.Share("share", p.Attained-1), fact.ID("dtype", "peak", p.DType), fact.ID("memory", "peak", p.Memory))
+			j.notes.warn(aboveRoof, fact.Name("kernel", p.Kernel), fact.Share("share", p.Attained-1), fact.ID("dtype", "peak", p.DType), fact.ID("memory", "peak", p.Memory))
 		}
 	}
 }

@@ -181,8 +181,8 @@ func TestOperators(t *testing.T) {
 		t.Fatalf("operators %+v", r.Operators)
 	}
 	for name, want := range map[string]fact.Code{
-		"aten::linear": OperatorCalls, "aten::matmul": OperatorOtherNames, "aten::view": OperatorView,
-		"aten::empty": OperatorAllocates, "aten::_local_scalar_dense": OperatorOnHost,
+		"aten::linear": operatorCalls, "aten::matmul": operatorOtherNames, "aten::view": operatorView,
+		"aten::empty": operatorAllocates, "aten::_local_scalar_dense": operatorOnHost,
 	} {
 		for _, o := range r.Operators {
 			if o.Name == name && !o.Why.Is(want) {
@@ -226,7 +226,7 @@ func TestCutShort(t *testing.T) {
 		ran  float64
 		want fact.Code
 	}{
-		{"workload failed", 2, CutShortTimed}, {"workload crashed", 9, CutShort}, {"disk full", 2, CutByDisk}, {"captured with warnings", 2, ""},
+		{"workload failed", 2, cutShortTimed}, {"workload crashed", 9, cutShort}, {"disk full", 2, cutByDisk}, {"captured with warnings", 2, ""},
 	} {
 		run, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []runs.Step{{Name: "unprofiled"}, {Name: "nsys"}}})
 		if err != nil {
@@ -247,10 +247,10 @@ func TestCutShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := r.Warnings[0].Fact
-		if c.want == "" && first.Is(CutShort, CutShortTimed, CutByDisk) || c.want != "" && !first.Is(c.want) {
+		if c.want == "" && first.Is(cutShort, cutShortTimed, cutByDisk) || c.want != "" && !first.Is(c.want) {
 			t.Errorf("%s: first warning %+v", c.kind, first)
 		}
-		if c.want == CutShortTimed && (first.Number("ran") != 2e9 || first.Number("unprofiled") != 8e9) {
+		if c.want == cutShortTimed && (first.Number("ran") != 2e9 || first.Number("unprofiled") != 8e9) {
 			t.Errorf("%s: %+v", c.kind, first)
 		}
 	}

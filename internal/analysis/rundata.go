@@ -170,11 +170,11 @@ func (r *runRecord) noteCut(s *runs.Step, n *notes) {
 		return
 	}
 	params := []fact.Param{fact.Name("step", s.Name), fact.Because("how", last.Outcome.Evidence)}
-	code := CutShort
+	code := cutShort
 	if capture.Kind(last.Outcome.Kind) == capture.DiskFull { // the workload may have gone on to its end
-		code = CutByDisk
+		code = cutByDisk
 	} else if r.unprofiledSeconds > 0 && s.Name == plan.StepNsys && last.Seconds != nil && *last.Seconds < r.unprofiledSeconds {
-		code = CutShortTimed
+		code = cutShortTimed
 		params = append(params, fact.Seconds("ran", *last.Seconds), fact.Seconds("unprofiled", r.unprofiledSeconds))
 	}
 	n.warnFirst(Note{Fact: fact.New(code, params...)})
@@ -189,7 +189,7 @@ func (n *notes) ofCapture(step string, w runs.Note) {
 	f := recognized(step, w.Fact)
 	names := f.Params[capture.Absent].List
 	if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return name == "" || isUsed(name) }) {
-		absent := fact.New(MetricsAbsent, fact.Count("n", len(names)), fact.Names("units", fact.KindMetric, unitsOf(names)))
+		absent := fact.New(metricsAbsent, fact.Count("n", len(names)), fact.Names("units", fact.KindMetric, unitsOf(names)))
 		n.addMissing(Note{Fact: absent, Step: step})
 		return
 	}

@@ -232,7 +232,7 @@ type roofAdvice struct {
 // hows are the advice by limiter that leaves the work of the kernel as it is: its
 // bound is the busiest unit. Launch overhead and occupancy have changes of their
 // own.
-var hows = map[string]fact.Code{LimitSmall: codeHowSmall, LimitLatency: codeHowLatency, LimitDRAM: codeHowDRAM, LimitCompute: codeHowCompute, LimitMixed: codeHowMixed}
+var hows = map[string]fact.Code{limitSmall: codeHowSmall, limitLatency: codeHowLatency, limitDRAM: codeHowDRAM, limitCompute: codeHowCompute, limitMixed: codeHowMixed}
 
 // roofAdvice chooses what to do about a kernel. Better reuse takes bytes away from
 // every level of the memory, so that what it leaves is the arithmetic.
@@ -242,22 +242,22 @@ func (sv *savings) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
 	}
 	reach := roofAdvice{title: codeReachPeak, assume: codeAssumePeak, how: hows[k.Limiter.Kind], rest: *k.Attained, unit: k.AttainedOf, by: attainedBy(k)}
 	switch k.Limiter.Kind {
-	case LimitLaunch, LimitOccupancy, "":
+	case limitLaunch, limitOccupancy, "":
 		return roofAdvice{}, false
-	case LimitDRAM, LimitL1, LimitL2:
+	case limitDRAM, limitL1, limitL2:
 		if k.Limiter.wastesBytes() {
 			return reach.fewerBytes(l), true
 		}
 	}
 	switch k.Limiter.Kind {
-	case LimitL1, LimitL2:
+	case limitL1, limitL2:
 		if !l.reuses(k) {
 			reach.how = codeHowStream
 			return reach, true
 		}
 		rest, unit := l.arithmetic()
 		how := codeHowL1
-		if k.Limiter.Kind == LimitL2 {
+		if k.Limiter.Kind == limitL2 {
 			how = codeHowL2
 		}
 		return roofAdvice{title: codeReachNextRoof, assume: codeAssumeNextRoof, how: how, rest: rest, unit: unit, by: fact.ID("work", "work", "flops")}, unit != ""
@@ -266,7 +266,7 @@ func (sv *savings) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
 }
 
 // wasteful are the causes whose remedy takes bytes away from the busiest memory.
-var wasteful = []fact.Code{CauseUncoalesced, CauseSpills, CauseLocalMemory, CauseL2Misses}
+var wasteful = []fact.Code{causeUncoalesced, causeSpills, causeLocalMemory, causeL2Misses}
 
 func (v *Limiter) wastesBytes() bool {
 	return v.Cause != nil && slices.Contains(wasteful, v.Cause.Code)
@@ -361,7 +361,7 @@ func (r *Result) mainStage(k *Kernel) (stage *Stage, share float64) {
 func (sv *savings) occupancySavings() {
 	for i := range sv.res.Kernels {
 		k := &sv.res.Kernels[i]
-		if k.Limiter.Kind != LimitOccupancy || k.Limiter.Level == nil || k.TotalNS == 0 {
+		if k.Limiter.Kind != limitOccupancy || k.Limiter.Level == nil || k.TotalNS == 0 {
 			continue
 		}
 		rest := *k.Limiter.Level

@@ -121,8 +121,8 @@ func TestOccupancySaving(t *testing.T) {
 	level, attained := 0.25, 0.4
 	a.res.Totals.WallNS, a.res.Totals.KernelNS = 10_000, 5_000
 	a.res.Kernels = []Kernel{
-		{ID: "k1", Short: "x", TotalNS: 1000, Limiter: Limiter{Kind: LimitOccupancy, Detail: "registers", Level: &level, Evidence: []Evidence{{Metric: "m"}}}, Attained: &attained},
-		{ID: "k2", Short: "y", TotalNS: 1000, Limiter: Limiter{Kind: LimitDRAM, Level: &level}},
+		{ID: "k1", Short: "x", TotalNS: 1000, Limiter: Limiter{Kind: limitOccupancy, Detail: "registers", Level: &level, Evidence: []Evidence{{Metric: "m"}}}, Attained: &attained},
+		{ID: "k2", Short: "y", TotalNS: 1000, Limiter: Limiter{Kind: limitDRAM, Level: &level}},
 	}
 	a.saved((*savings).occupancySavings)
 	if len(a.res.Opportunities) != 1 || math.Abs(a.res.Opportunities[0].Seconds-600e-9) > 1e-15 {
@@ -170,8 +170,8 @@ func TestWastedBytesAreNoBound(t *testing.T) {
 		a := newState(&analyzer{res: newResult(Input{})}, &timed{}, counters{launchOf: map[int]*launch{0: l}})
 		ns := int64(seconds * 1e9)
 		a.res.Totals.WallNS, a.res.Totals.KernelNS = 2*ns, ns
-		cause := &Cause{Fact: fact.New(CauseUncoalesced)}
-		a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: ns, Calls: 1, Attained: &dram, AttainedOf: levelDRAM, Limiter: Limiter{Kind: LimitDRAM, Cause: cause}}}
+		cause := &Cause{Fact: fact.New(causeUncoalesced)}
+		a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: ns, Calls: 1, Attained: &dram, AttainedOf: levelDRAM, Limiter: Limiter{Kind: limitDRAM, Cause: cause}}}
 		a.saved((*savings).roofSavings)
 		if len(a.res.Opportunities) != 1 {
 			t.Fatalf("%d: %+v", n, a.res.Opportunities)
@@ -189,10 +189,10 @@ func TestWastedBytesAreNoBound(t *testing.T) {
 	half := 0.5
 	a.res.Totals.WallNS, a.res.Totals.KernelNS = 2_000, 1_000
 	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 1_000, Calls: 1, Category: categoryLayout, Attained: &half, AttainedOf: levelDRAM,
-		Limiter: Limiter{Kind: LimitDRAM, Cause: &Cause{Fact: fact.New(CauseUncoalesced)}}}}
+		Limiter: Limiter{Kind: limitDRAM, Cause: &Cause{Fact: fact.New(causeUncoalesced)}}}}
 	a.saved((*savings).roofSavings)
 	a.saved((*savings).layoutSavings)
-	a.res.Kernels[0].Limiter = Limiter{Kind: LimitOccupancy, Level: &half}
+	a.res.Kernels[0].Limiter = Limiter{Kind: limitOccupancy, Level: &half}
 	a.saved((*savings).occupancySavings)
 	for _, o := range a.res.Opportunities {
 		if !o.Estimated {

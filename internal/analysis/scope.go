@@ -37,7 +37,7 @@ func (tr *timelineReader) findScope() {
 	}
 	whole := func(why fact.Fact, err error) {
 		tr.tl.noScope = err
-		tr.notes.warn(ScopeUnused, fact.Because("why", why))
+		tr.notes.warn(scopeUnused, fact.Because("why", why))
 	}
 	include := fact.Names("include", fact.KindRegion, in.Include)
 	seen := append([]nvtx.Seen{}, tr.tl.at.Seen()...)
@@ -230,7 +230,7 @@ func scopeName(regions []string) fact.Fact {
 	n := len(regions)
 	if n > maxScopeNames {
 		listed := regions[:maxScopeNames-1]
-		return fact.New(ScopeNameMore, fact.Names("regions", fact.KindRegion, listed), fact.Count("more", n-len(listed)))
+		return fact.New(scopeNameMore, fact.Names("regions", fact.KindRegion, listed), fact.Count("more", n-len(listed)))
 	}
 	return fact.New(ScopeName, fact.Names("regions", fact.KindRegion, regions))
 }
@@ -239,9 +239,9 @@ func scopeName(regions []string) fact.Fact {
 func (s *Scope) describe(wall int64, beside []fact.Fact) fact.Fact {
 	params := []fact.Param{fact.Because("name", s.Name), fact.NS("time", s.WallNS), fact.NS("of", wall)}
 	if s.OutsideLaunches == 0 {
-		return fact.New(ScopeWhole, params...)
+		return fact.New(scopeWhole, params...)
 	}
-	return fact.New(ScopePart, append(params, fact.NS("outside", s.OutsideKernelNS), fact.Count("launches", s.OutsideLaunches), fact.Because("parts", beside...))...)
+	return fact.New(scopePart, append(params, fact.NS("outside", s.OutsideKernelNS), fact.Count("launches", s.OutsideLaunches), fact.Because("parts", beside...))...)
 }
 
 // maxBeside is how many regions outside the scope are named.
@@ -272,17 +272,17 @@ func (tl *timed) beside() []fact.Fact {
 	var parts []fact.Fact
 	for _, path := range paths[:min(len(paths), maxBeside)] {
 		if path == "" {
-			parts = append(parts, fact.New(BesideNone, fact.NS("ns", byPath[path])))
+			parts = append(parts, fact.New(besideNone, fact.NS("ns", byPath[path])))
 			continue
 		}
-		parts = append(parts, fact.New(BesideRegion, fact.Region("region", path), fact.NS("ns", byPath[path])))
+		parts = append(parts, fact.New(besideRegion, fact.Region("region", path), fact.NS("ns", byPath[path])))
 	}
 	if rest := paths[len(parts):]; len(rest) > 0 {
 		var ns int64
 		for _, path := range rest {
 			ns += byPath[path]
 		}
-		parts = append(parts, fact.New(BesideMore, fact.Count("n", len(rest)), fact.NS("ns", ns)))
+		parts = append(parts, fact.New(besideMore, fact.Count("n", len(rest)), fact.NS("ns", ns)))
 	}
 	return parts
 }
@@ -290,12 +290,12 @@ func (tl *timed) beside() []fact.Fact {
 // Codes of a scope.
 const (
 	ScopeName     fact.Code = "scope-name"      // regions
-	ScopeNameMore fact.Code = "scope-name-more" // regions, more
-	ScopeWhole    fact.Code = "scope-whole"     // name, time, of: no kernel ran outside
-	ScopePart     fact.Code = "scope-part"      // name, time, of, outside, launches, parts
-	BesideRegion  fact.Code = "beside-region"   // region, ns
-	BesideNone    fact.Code = "beside-no-range" // ns
-	BesideMore    fact.Code = "beside-more"     // n, ns
+	scopeNameMore fact.Code = "scope-name-more" // regions, more
+	scopeWhole    fact.Code = "scope-whole"     // name, time, of: no kernel ran outside
+	scopePart     fact.Code = "scope-part"      // name, time, of, outside, launches, parts
+	besideRegion  fact.Code = "beside-region"   // region, ns
+	besideNone    fact.Code = "beside-no-range" // ns
+	besideMore    fact.Code = "beside-more"     // n, ns
 )
 
 // stagesInScope are the stages that findings and savings speak of: those within

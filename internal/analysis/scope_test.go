@@ -88,7 +88,7 @@ func TestScope(t *testing.T) {
 	if s.BusyNS <= s.KernelNS || s.BusyNS >= whole.Totals.BusyNS {
 		t.Errorf("busy %d ns with copies, %d of kernels, %d of the whole", s.BusyNS, s.KernelNS, whole.Totals.BusyNS)
 	}
-	if !s.Text.Is(ScopePart) || s.Text.Number("time") != float64(s.WallNS) || s.Text.Number("launches") != float64(s.OutsideLaunches) {
+	if !s.Text.Is(scopePart) || s.Text.Number("time") != float64(s.WallNS) || s.Text.Number("launches") != float64(s.OutsideLaunches) {
 		t.Errorf("text %v", s.Text)
 	}
 	if r.Totals.Launches != whole.Totals.Launches || r.Totals.WallNS != whole.Totals.WallNS || r.Totals.KernelNS != whole.Totals.KernelNS {
@@ -191,7 +191,7 @@ func TestScopeThatSelectsNothing(t *testing.T) {
 	whole := analyzeFiles(t, toyTimeline)
 	for _, include := range []string{"nosuch", "idle", "regex:("} {
 		r := scopedTo(t, []string{include}, nil, toyTimeline)
-		if r.Scope != nil || !hasNote(r.Warnings, ScopeUnused) || len(r.Kernels) != len(whole.Kernels) || r.Kernels[0].Calls != whole.Kernels[0].Calls {
+		if r.Scope != nil || !hasNote(r.Warnings, scopeUnused) || len(r.Kernels) != len(whole.Kernels) || r.Kernels[0].Calls != whole.Kernels[0].Calls {
 			t.Errorf("%s: scope %+v, warnings %+v", include, r.Scope, r.Warnings)
 		}
 	}
@@ -295,7 +295,7 @@ func TestExecutedMoreThanNeeded(t *testing.T) {
 		{gpu.TensorBF16, 1.2, ""},
 		{gpu.TensorBF16, 0.5, ""},
 	} {
-		a := newState(&analyzer{rules: rules{th: DefaultThresholds}, res: &Result{}}, nil, counters{})
+		a := newState(&analyzer{rules: rules{th: defaultThresholds}, res: &Result{}}, nil, counters{})
 		needed, value, cover := 1e9, 0.5, 0.7
 		a.res.Stages = []Stage{{Name: "decode", Passes: 2, FLOPs: &needed, MFU: []Utilization{{Method: "analytic", Value: &value}},
 			HFU: []Utilization{{Method: "counters", Value: &value, Coverage: &cover, Why: because("partial")}}}}

@@ -239,7 +239,7 @@ func (ut *utilizer) servingWork() error {
 		ok = s.askedFor(&seen)
 	}
 	if !ok {
-		ut.notes.lack(ServingNoContext)
+		ut.notes.lack(servingNoContext)
 		return nil
 	}
 	if profiled, _ := s.mean(load.Profiled); profiled.context > 0 {

@@ -104,7 +104,7 @@ func TestServing(t *testing.T) {
 	if r.Serving == nil || len(r.Serving.Windows) != 2 || r.Serving.Windows[0].Start != "unprofiled" || !r.Serving.Steady || r.Serving.Engine != "vllm" {
 		t.Errorf("got %+v", r.Serving)
 	}
-	if !hasNote(r.Warnings, FileUnreadable) {
+	if !hasNote(r.Warnings, fileUnreadable) {
 		t.Error("a file of a newer schema is passed over without a word")
 	}
 }

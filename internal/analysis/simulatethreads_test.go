@@ -155,11 +155,11 @@ func atRoof(name string, rest float64) func([]action) []action {
 func countedAs(k *Kernel, reuses bool, rest float64) *launch {
 	k.Category = "gemm"
 	if !reuses {
-		k.Attained, k.AttainedOf, k.Limiter = &rest, levelDRAM, Limiter{Kind: LimitDRAM}
+		k.Attained, k.AttainedOf, k.Limiter = &rest, levelDRAM, Limiter{Kind: limitDRAM}
 		return synthetic(nil)
 	}
 	half := 0.5
-	k.Attained, k.AttainedOf, k.Limiter = &half, levelL2, Limiter{Kind: LimitL2}
+	k.Attained, k.AttainedOf, k.Limiter = &half, levelL2, Limiter{Kind: limitL2}
 	return computing(1e-3, rest)
 }
 

@@ -28,7 +28,7 @@ func (cr *counterReader) readTargets() error {
 	}
 	launches := cr.tl.launches()
 	if targets != nil && !targets.Fits(launches) {
-		cr.notes.warn(TargetsStale, fact.File("file", cr.in.rel(cr.in.Targets)))
+		cr.notes.warn(targetsStale, fact.File("file", cr.in.rel(cr.in.Targets)))
 		targets = nil
 	}
 	if targets == nil {
@@ -154,7 +154,7 @@ func (cr *counterReader) picked(t *pick.Targets, v *pick.Verification) {
 			row := RegionCoverage{Region: strings.TrimSuffix(r.Expr, "/"), Coverage: r.Coverage}
 			if r.Why != nil {
 				row.Why = &r.Why.Fact
-				cr.notes.warn(RegionUncovered, fact.Region("region", row.Region), fact.Share("coverage", r.Coverage), fact.Share("goal", t.Limits.Coverage), fact.Because("why", r.Why.Fact))
+				cr.notes.warn(regionUncovered, fact.Region("region", row.Region), fact.Share("coverage", r.Coverage), fact.Share("goal", t.Limits.Coverage), fact.Because("why", r.Why.Fact))
 			}
 			p.ByRegion = append(p.ByRegion, row)
 		}
@@ -229,11 +229,11 @@ func (cr *counterReader) countersClock() fact.Fact {
 	case locked == 0:
 		params = append(params, fact.ID("lock", "clock-lock", "free"))
 	}
-	return fact.New(CountersClock, params...)
+	return fact.New(countersClock, params...)
 }
 
-// CountersClock is the clock of the SMs while counters were taken. low, high, lock
-const CountersClock fact.Code = "counters-clock"
+// countersClock is the clock of the SMs while counters were taken. low, high, lock
+const countersClock fact.Code = "counters-clock"
 
 // clockStep is the difference in Hz from which two clocks are told apart.
 const clockStep = 1e7

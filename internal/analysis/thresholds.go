@@ -23,14 +23,14 @@ type Thresholds struct {
 	HostGap time.Duration // stretch without a CUDA call that is long
 }
 
-// DefaultThresholds are those of docs/limiter.md.
-var DefaultThresholds = Thresholds{
+// defaultThresholds are those of docs/limiter.md.
+var defaultThresholds = Thresholds{
 	Saturated: 0.60, Near: 0.50, SmallWaves: 1, ShortNS: 2000, Occupancy: 0.50, IssueActive: 0.60,
 	LaunchBound: 0.25, Covered: 0.90, Spoken: 0.50, Overhead: 0.25, HostGap: 10 * time.Millisecond,
 }
 
 func (t Thresholds) withDefaults() Thresholds {
-	d := DefaultThresholds
+	d := defaultThresholds
 	for _, f := range []struct{ have, fallback *float64 }{
 		{&t.Saturated, &d.Saturated}, {&t.Near, &d.Near}, {&t.SmallWaves, &d.SmallWaves}, {&t.ShortNS, &d.ShortNS},
 		{&t.Occupancy, &d.Occupancy}, {&t.IssueActive, &d.IssueActive}, {&t.LaunchBound, &d.LaunchBound}, {&t.Covered, &d.Covered}, {&t.Spoken, &d.Spoken},

@@ -102,13 +102,13 @@ func (tr *timelineReader) readTimeline(ctx context.Context) (*timed, error) {
 			return nil, err
 		}
 		tr.notes.lack(TimelineUnreadable, fact.Error("error", err))
-		tr.notes.lose(tr.in.timeline(), InputUnreadable, fact.Error("error", err))
+		tr.notes.lose(tr.in.timeline(), inputUnreadable, fact.Error("error", err))
 		tr.timedStages()
 		return nil, nil
 	}
 	tr.notes.use(tr.in.timeline(), "timeline")
 	if len(lost) > 0 {
-		tr.notes.lose(tr.in.timeline(), InputLost, fact.Because("lost", lost[0].What))
+		tr.notes.lose(tr.in.timeline(), inputLost, fact.Because("lost", lost[0].What))
 	}
 	idle := len(t.Kernels)+len(t.Graphs) == 0
 	for _, w := range t.Warnings {

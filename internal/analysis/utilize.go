@@ -380,7 +380,7 @@ func (ut *utilizer) executedLess(s *Stage, counted *stageCounts) {
 		return
 	}
 	s.explainHFU(fact.New(codeFewerThanModel, fact.Share("share", share), fact.Share("coverage", counted.opsCover)))
-	ut.notes.warnStage(s.Name, ExecutedLess, fact.Share("share", share), fact.Share("coverage", counted.opsCover))
+	ut.notes.warnStage(s.Name, executedLess, fact.Share("share", share), fact.Share("coverage", counted.opsCover))
 }
 
 func mostOf(ops map[gpu.DType]float64) (gpu.DType, bool) {

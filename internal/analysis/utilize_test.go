@@ -92,7 +92,7 @@ func TestFewerFLOPsThanTheModel(t *testing.T) {
 		a.executed(s, c)
 		warned := false
 		for _, w := range a.notes.warnings {
-			warned = warned || w.Is(ExecutedLess) && w.Stage != ""
+			warned = warned || w.Is(executedLess) && w.Stage != ""
 		}
 		if warned != test.told || hasFact(s.HFU[0].Why, codeFewerThanModel) != test.told || len(s.MFU[0].Why) > 0 {
 			t.Errorf("%+v: warned %v, %+v", test, warned, s.MFU)

@@ -61,7 +61,7 @@ func TestOperatorsOfTheCPU(t *testing.T) {
 	}
 	r := analyzed(t, Input{Operators: path})
 	for i, name := range []string{"aten::mm", "aten::conv2d", "aten::relu"} {
-		if o := r.Operators[i]; o.Name != name || !o.Why.Is(OperatorCPUOnly) || o.TotalCPUUS == 0 {
+		if o := r.Operators[i]; o.Name != name || !o.Why.Is(operatorCPUOnly) || o.TotalCPUUS == 0 {
 			t.Errorf("row %d: %+v", i, o)
 		}
 	}
@@ -80,10 +80,10 @@ func TestOperatorsCover(t *testing.T) {
 		want                   fact.Fact
 		warned                 bool
 	}{
-		{"all of it", "50", "50", fact.New(ProfiledOperators, fact.NS("time", 50e3), fact.Share("share", 1), fact.NS("of", 50e3), prompt, tokens), false},
-		{"graphs", "10", "100", fact.New(ProfiledOperators, fact.NS("time", 10e3), fact.Share("share", 0.1), fact.NS("of", 100e3), prompt, tokens), true},
-		{"no kernels listed", "10", "0", fact.New(ProfiledOperators, fact.NS("time", 10e3), prompt, tokens), false},
-		{"no device time", "0", "0", fact.New(ProfiledNoDevice), false},
+		{"all of it", "50", "50", fact.New(profiledOperators, fact.NS("time", 50e3), fact.Share("share", 1), fact.NS("of", 50e3), prompt, tokens), false},
+		{"graphs", "10", "100", fact.New(profiledOperators, fact.NS("time", 10e3), fact.Share("share", 0.1), fact.NS("of", 100e3), prompt, tokens), true},
+		{"no kernels listed", "10", "0", fact.New(profiledOperators, fact.NS("time", 10e3), prompt, tokens), false},
+		{"no device time", "0", "0", fact.New(profiledNoDevice), false},
 	} {
 		path := filepath.Join(t.TempDir(), "operators.json")
 		var rows []string
@@ -111,7 +111,7 @@ func TestNothingInTheFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var empty *EmptyError
+	var empty *emptyError
 	if _, err := Analyze(t0(), in); !errors.As(err, &empty) || len(empty.Files) != 1 || len(empty.Warnings) == 0 {
 		t.Errorf("%v", err)
 	}

@@ -57,7 +57,7 @@ func TestDocs(t *testing.T) {
 			t.Errorf("docs/outcomes.md does not list %s", row)
 		}
 	}
-	for _, p := range Patterns() {
+	for _, p := range patterns() {
 		if !strings.Contains(doc, "| "+p.ID+" | ") {
 			t.Errorf("docs/outcomes.md does not list the message %s", p.ID)
 		}

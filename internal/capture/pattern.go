@@ -40,8 +40,8 @@ type Pattern struct {
 	Fixtures []string // recorded outputs that it must match
 }
 
-// Patterns returns the table.
-var Patterns = sync.OnceValue(func() []Pattern {
+// patterns returns the table.
+var patterns = sync.OnceValue(func() []Pattern {
 	rows, err := parsePatterns(patternTable)
 	if err != nil {
 		panic(err) // the table is part of the program; TestPatterns covers it
@@ -86,7 +86,7 @@ type Finding struct {
 // find looks for every pattern of the tool in the output, in table order.
 func (e *Evidence) find() []Finding {
 	var found []Finding
-	rows, text := Patterns(), e.text()
+	rows, text := patterns(), e.text()
 	for i := range rows {
 		p := &rows[i]
 		if !p.appliesTo(e.Tool) {
@@ -179,14 +179,14 @@ func (f *Finding) fact() fact.Fact {
 // Parameters of messages that other packages look at.
 const (
 	Untraced = "untraced" // of NoEvents and NotStarted: what a process did not let nsys trace, "CUDA" or "NVTX"
-	Absent   = "absent"   // of MetricsAbsent: the counters that a machine does not have; absent where the list was cut
+	Absent   = "absent"   // of metricsAbsent: the counters that a machine does not have; absent where the list was cut
 )
 
 // Codes of messages that other packages look at.
 const (
 	NoEvents      fact.Code = "diag_no_events"
 	NotStarted    fact.Code = "diag_not_started"
-	MetricsAbsent fact.Code = "ncu_metrics_absent"
+	metricsAbsent fact.Code = "ncu_metrics_absent"
 )
 
 // Recognize is the fact for a line that a profiler has printed or stored in its

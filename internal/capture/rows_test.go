@@ -220,7 +220,7 @@ func TestCatalogIsCovered(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	all := loadOutputs(t)
 	ids := map[string]bool{}
-	for _, p := range Patterns() {
+	for _, p := range patterns() {
 		if ids[p.ID] {
 			t.Errorf("%s twice", p.ID)
 		}

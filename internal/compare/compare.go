@@ -349,15 +349,15 @@ func (r *Row) decide(o Options, tests int, d Differ) {
 	case !why.IsZero():
 		r.Why = why
 	case r.BaseClock != "":
-		r.Why = fact.New(OtherTime, fact.ID("base", "compare.clock", string(r.BaseClock)), fact.ID("new", "compare.clock", string(r.Clock)))
+		r.Why = fact.New(otherTime, fact.ID("base", "compare.clock", string(r.BaseClock)), fact.ID("new", "compare.clock", string(r.Clock)))
 	case r.exact() && (r.both() || r.structural()):
 		r.decideExact()
 	case !r.both():
-		r.Why = fact.New(OneSided, fact.ID("status", "compare.status", string(r.Status)))
+		r.Why = fact.New(oneSided, fact.ID("status", "compare.status", string(r.Status)))
 	case min(len(r.BaseSamples), len(r.NewSamples)) < 2:
-		r.Why, r.Need = fact.New(OneSample), pilotRepeats
+		r.Why, r.Need = fact.New(oneSample), pilotRepeats
 	case r.est == nil:
-		r.Why = fact.New(NotPositive)
+		r.Why = fact.New(notPositive)
 	default:
 		r.decideTested(o, tests)
 	}
@@ -404,9 +404,9 @@ func (r *Row) decideTested(o Options, tests int) {
 		r.Verdict = NoChange
 	default:
 		r.Need = e.repeats(o, n, tests)
-		r.Why = fact.New(TooFew, fact.Count("have", n), fact.Count("need", r.Need))
+		r.Why = fact.New(tooFew, fact.Count("have", n), fact.Count("need", r.Need))
 		if r.Need >= mostRepeats {
-			r.Why = fact.New(TooNoisy, fact.Count("have", n), fact.Count("most", mostRepeats))
+			r.Why = fact.New(tooNoisy, fact.Count("have", n), fact.Count("most", mostRepeats))
 		}
 	}
 }

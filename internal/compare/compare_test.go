@@ -78,7 +78,7 @@ func TestOneSample(t *testing.T) {
 			if r.Verdict != NoChange {
 				t.Errorf("%v: %s", r.Key, r.Verdict)
 			}
-		case r.Verdict != CannotTell || !r.Why.Is(OneSample) || r.Need == 0:
+		case r.Verdict != CannotTell || !r.Why.Is(oneSample) || r.Need == 0:
 			t.Errorf("%v: %s %s, need %d", r.Key, r.Verdict, r.Why.Code, r.Need)
 		}
 	}
@@ -120,7 +120,7 @@ func TestVerdicts(t *testing.T) {
 		r := Row{Key: Key{Stage, "x", c.metric}, BaseSamples: c.base, NewSamples: c.new, Base: ptr(median(c.base)), New: ptr(median(c.new))}
 		all := Comparison{Rows: []Row{r}}
 		all.judge(Options{})
-		if got := all.Rows[0]; got.Verdict != c.want || got.Need > c.needAtMost || (got.Verdict == CannotTell) != (got.Need > 0) || got.Why.Is(TooNoisy) != (got.Need >= mostRepeats) {
+		if got := all.Rows[0]; got.Verdict != c.want || got.Need > c.needAtMost || (got.Verdict == CannotTell) != (got.Need > 0) || got.Why.Is(tooNoisy) != (got.Need >= mostRepeats) {
 			t.Errorf("%s: %s, need %d", c.name, got.Verdict, got.Need)
 		}
 	}
@@ -187,10 +187,10 @@ func TestCircumstances(t *testing.T) {
 		code   fact.Code
 		bars   Key // a row that gets no verdict; none where its kind is ""
 	}{
-		"driver":    {func(r *Run) { r.Result.Environment.Driver = "1.2" }, OtherDriver, Key{}},
-		"nsys":      {func(r *Run) { r.Result.Environment.Nsys = "2031.1" }, OtherNsys, Key{}},
-		"inputs":    {func(r *Run) { r.Result.Workload.Shape = []analysis.Fact{{Name: "batch_size", Value: "64"}} }, OtherInputs, Key{Stage, "decode", Time}},
-		"passes":    {func(r *Run) { r.Result.Stages[0].Passes += 3 }, OtherPasses, Key{Total, "", Launches}},
+		"driver":    {func(r *Run) { r.Result.Environment.Driver = "1.2" }, otherDriver, Key{}},
+		"nsys":      {func(r *Run) { r.Result.Environment.Nsys = "2031.1" }, otherNsys, Key{}},
+		"inputs":    {func(r *Run) { r.Result.Workload.Shape = []analysis.Fact{{Name: "batch_size", Value: "64"}} }, otherInputs, Key{Stage, "decode", Time}},
+		"passes":    {func(r *Run) { r.Result.Stages[0].Passes += 3 }, otherPasses, Key{Total, "", Launches}},
 		"throttled": {func(r *Run) { r.Conditions = &Conditions{Samples: 10, Throttled: 4, Reasons: []string{"x"}} }, Throttled, Key{Stage, "decode", Time}},
 	} {
 		base, fresh := synthetic(t, 1, 3, 0.001, 1), synthetic(t, 2, 3, 0.001, 1)

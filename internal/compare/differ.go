@@ -19,13 +19,13 @@ type Claim string
 // Claims. Cause forbids no verdict: the change is real, but the program need not
 // be what made it.
 const (
-	ClaimCause   Claim = "cause"
-	ClaimTimes   Claim = "times"   // every verdict on a time or rate
-	ClaimWall    Claim = "wall"    // on wall times under nsys
-	ClaimTotals  Claim = "totals"  // on what adds up over the whole: kernels, layers, operators
-	ClaimRegions Claim = "regions" // on regions, layers and steps
-	ClaimKernels Claim = "kernels" // on kernels and launches
-	ClaimRanks   Claim = "ranks"   // on ranks
+	claimCause   Claim = "cause"
+	claimTimes   Claim = "times"   // every verdict on a time or rate
+	claimWall    Claim = "wall"    // on wall times under nsys
+	claimTotals  Claim = "totals"  // on what adds up over the whole: kernels, layers, operators
+	claimRegions Claim = "regions" // on regions, layers and steps
+	claimKernels Claim = "kernels" // on kernels and launches
+	claimRanks   Claim = "ranks"   // on ranks
 )
 
 // Differ are the circumstances in which the sides differ.
@@ -50,18 +50,18 @@ func (d Differ) forbids(r *Row) fact.Fact {
 // covers tells whether a verdict on the row is a claim of this sort.
 func (c Claim) covers(r *Row) bool {
 	switch c {
-	case ClaimTimes:
+	case claimTimes:
 		return !metrics[r.Metric].counted
-	case ClaimWall:
+	case claimWall:
 		return r.Clock == UnderNsys || r.Clock == SpanNsys
-	case ClaimTotals:
+	case claimTotals:
 		whole := r.Kind == Total || r.Kind == Kernel && r.Metric != LaunchTime || r.Kind == Layer || r.Kind == Operator || r.Kind == Region && r.Metric == Launches || r.Kind == Step && r.Metric == Launches
 		return whole && r.Clock != Unprofiled
-	case ClaimRegions:
+	case claimRegions:
 		return r.Kind == Region || r.Kind == Layer || r.Kind == Step
-	case ClaimRanks:
+	case claimRanks:
 		return r.Kind == Rank
-	case ClaimKernels:
+	case claimKernels:
 		return r.Kind == Kernel || r.Kind != Rank && (r.Metric == Launches || r.Metric == Kernels)
 	}
 	return false
@@ -81,22 +81,22 @@ var circumstances = []struct {
 	of      func(*Run) string
 	forbids []Claim
 }{
-	{OtherGPU, gpuNames, []Claim{ClaimCause}},
-	{OtherDriver, func(r *Run) string { return r.Result.Environment.Driver }, []Claim{ClaimCause}},
-	{OtherCUDA, func(r *Run) string { return r.Result.Environment.CUDA }, []Claim{ClaimCause}},
-	{OtherCPU, func(r *Run) string { return r.Result.Environment.CPU }, []Claim{ClaimCause}},
-	{OtherNsys, func(r *Run) string { return r.Result.Environment.Nsys }, []Claim{ClaimWall}},
-	{OtherNcu, func(r *Run) string { return r.Result.Environment.Ncu }, nil},
-	{OtherSoftware, software, []Claim{ClaimCause}},
-	{OtherModel, modelOf, []Claim{ClaimTimes, ClaimTotals}},
-	{OtherInputs, shapeOf, []Claim{ClaimTimes, ClaimTotals}},
-	{OtherAnnotation, annotation, []Claim{ClaimRegions, ClaimWall}},
-	{OtherScope, scopeOf, []Claim{ClaimTotals}},
-	{OtherPasses, passesOf, []Claim{ClaimTotals}},
-	{OtherLoad, loadOf, []Claim{ClaimTimes, ClaimTotals}},
-	{OtherWorld, worldOf, []Claim{ClaimTotals, ClaimRanks}},
-	{OtherRank, detailedRank, []Claim{ClaimTotals, ClaimRegions, ClaimKernels}},
-	{OtherTrace, traceOf, []Claim{ClaimKernels, ClaimTotals}},
+	{otherGPU, gpuNames, []Claim{claimCause}},
+	{otherDriver, func(r *Run) string { return r.Result.Environment.Driver }, []Claim{claimCause}},
+	{otherCUDA, func(r *Run) string { return r.Result.Environment.CUDA }, []Claim{claimCause}},
+	{otherCPU, func(r *Run) string { return r.Result.Environment.CPU }, []Claim{claimCause}},
+	{otherNsys, func(r *Run) string { return r.Result.Environment.Nsys }, []Claim{claimWall}},
+	{otherNcu, func(r *Run) string { return r.Result.Environment.Ncu }, nil},
+	{otherSoftware, software, []Claim{claimCause}},
+	{otherModel, modelOf, []Claim{claimTimes, claimTotals}},
+	{otherInputs, shapeOf, []Claim{claimTimes, claimTotals}},
+	{otherAnnotation, annotation, []Claim{claimRegions, claimWall}},
+	{otherScope, scopeOf, []Claim{claimTotals}},
+	{otherPasses, passesOf, []Claim{claimTotals}},
+	{otherLoad, loadOf, []Claim{claimTimes, claimTotals}},
+	{otherWorld, worldOf, []Claim{claimTotals, claimRanks}},
+	{otherRank, detailedRank, []Claim{claimTotals, claimRegions, claimKernels}},
+	{otherTrace, traceOf, []Claim{claimKernels, claimTotals}},
 }
 
 // differ lists what differs between the sides, and within one.
@@ -136,7 +136,7 @@ func unknown(base, fresh []Run) (d Differ) {
 			}
 		}
 		if len(missing) > 0 {
-			d = append(d, Difference{fact.New(NotKnown, fact.ID("side", "compare.side", side.name), fact.IDs("of", "compare.circumstance", missing)), []Claim{ClaimCause}})
+			d = append(d, Difference{fact.New(notKnown, fact.ID("side", "compare.side", side.name), fact.IDs("of", "compare.circumstance", missing)), []Claim{claimCause}})
 		}
 	}
 	return d
@@ -165,7 +165,7 @@ func notMeasured(rows []Row) (d Differ) {
 			}
 		}
 		if len(base) == 0 || len(fresh) == 0 {
-			d = append(d, Difference{fact.New(SideLacks, fact.ID("side", "compare.side", side), fact.ID("kind", "compare.kind", string(kind))), []Claim{}})
+			d = append(d, Difference{fact.New(sideLacks, fact.ID("side", "compare.side", side), fact.ID("kind", "compare.kind", string(kind))), []Claim{}})
 		}
 	}
 	return d
@@ -284,13 +284,13 @@ func configDiffer(base, fresh []Run) Differ {
 		switch {
 		case x == y || slices.ContainsFunc(ignored, func(p string) bool { return strings.HasPrefix(k, p) }):
 		case inBase && inNew:
-			d = append(d, Difference{fact.New(OtherSetting, fact.Key("key", k), fact.Name("base", cmp.Or(x, "-")), fact.Name("new", cmp.Or(y, "-"))), []Claim{}})
+			d = append(d, Difference{fact.New(otherSetting, fact.Key("key", k), fact.Name("base", cmp.Or(x, "-")), fact.Name("new", cmp.Or(y, "-"))), []Claim{}})
 		default: // one version of this program has it, the other does not
 			oneSided++
 		}
 	}
 	if oneSided > 0 {
-		d = append(d, Difference{fact.New(OtherKeys, fact.Count("keys", oneSided)), []Claim{}})
+		d = append(d, Difference{fact.New(otherKeys, fact.Count("keys", oneSided)), []Claim{}})
 	}
 	return d
 }
@@ -303,12 +303,12 @@ func conditionsDiffer(base, fresh []Run) Differ {
 		runs []Run
 	}{{"base", base}, {"new", fresh}} {
 		if n, all, reasons := throttled(side.runs); all > 0 && float64(n) >= throttledShare*float64(all) {
-			d = append(d, Difference{fact.New(Throttled, fact.ID("side", "compare.side", side.name), fact.Share("share", float64(n)/float64(all)), fact.Names("reasons", fact.KindName, reasons)), []Claim{ClaimTimes}})
+			d = append(d, Difference{fact.New(Throttled, fact.ID("side", "compare.side", side.name), fact.Share("share", float64(n)/float64(all)), fact.Names("reasons", fact.KindName, reasons)), []Claim{claimTimes}})
 		}
 	}
 	a, b := medianClock(base), medianClock(fresh)
 	if a > 0 && b > 0 && math.Abs(b/a-1) > clockApart {
-		d = append(d, Difference{fact.New(OtherClocks, fact.Num("base", fact.KindHertz, a*1e6), fact.Num("new", fact.KindHertz, b*1e6)), []Claim{ClaimCause}})
+		d = append(d, Difference{fact.New(otherClocks, fact.Num("base", fact.KindHertz, a*1e6), fact.Num("new", fact.KindHertz, b*1e6)), []Claim{claimCause}})
 	}
 	return d
 }

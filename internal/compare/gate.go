@@ -226,10 +226,10 @@ func (rule *Rule) check(r *Row) Check {
 	c := Check{Key: r.Key, Unit: r.Unit, Outcome: Unknown}
 	switch {
 	case r.Verdict == CannotTell && r.Low == nil, r.Why.Is(Forbidden):
-		c.Why = fact.New(RuleNoInterval, fact.Because("why", r.Why))
+		c.Why = fact.New(ruleNoInterval, fact.Because("why", r.Why))
 		return c
 	case rule.relative && r.Change == nil:
-		c.Why = fact.New(RuleNoBase)
+		c.Why = fact.New(ruleNoBase)
 		return c
 	case rule.relative:
 		c.Change, c.Low, c.High = r.Change, r.Low, r.High

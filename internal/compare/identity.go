@@ -69,7 +69,7 @@ func Distinct(side []Run) (once []Run, again []string) {
 // Repeated says which runs count once though they were named several times.
 func Repeated(again []string) fact.Fact {
 	slices.Sort(again)
-	return fact.New(GivenAgain, fact.Names("runs", fact.KindName, slices.Compact(again)))
+	return fact.New(givenAgain, fact.Names("runs", fact.KindName, slices.Compact(again)))
 }
 
 // sharedProcesses tells of processes that stand on both sides: they differ from
@@ -88,7 +88,7 @@ func sharedProcesses(base, fresh []Run) Differ {
 	if n == 0 {
 		return nil
 	}
-	return Differ{{fact.New(SameProcess, fact.Count("n", n)), []Claim{ClaimTimes}}}
+	return Differ{{fact.New(sameProcess, fact.Count("n", n)), []Claim{claimTimes}}}
 }
 
 // distinctOnly refuses a side in which a process stands twice.

@@ -29,10 +29,10 @@ func copied(t *testing.T, r Run) Run {
 func TestSameRunTwice(t *testing.T) {
 	base, fresh := synthetic(t, 1, 1, 0.01, 1), synthetic(t, 2, 3, 0.01, 1)
 	c := mustCompare(t, []Run{base[0], base[0], copied(t, base[0])}, fresh)
-	if len(c.Base.Runs) != 1 || len(c.New.Runs) != 3 || len(c.Warnings) != 1 || !c.Warnings[0].Is(GivenAgain) {
+	if len(c.Base.Runs) != 1 || len(c.New.Runs) != 3 || len(c.Warnings) != 1 || !c.Warnings[0].Is(givenAgain) {
 		t.Errorf("%d and %d runs, %v", len(c.Base.Runs), len(c.New.Runs), c.Warnings)
 	}
-	if r := c.find(Key{Stage, "decode", Time}); len(r.BaseSamples) != 1 || !r.Why.Is(OneSample) {
+	if r := c.find(Key{Stage, "decode", Time}); len(r.BaseSamples) != 1 || !r.Why.Is(oneSample) {
 		t.Errorf("%+v", r)
 	}
 	if _, err := Self([]Run{base[0], copied(t, base[0])}, Options{}); err == nil {
@@ -44,7 +44,7 @@ func TestSameRunTwice(t *testing.T) {
 func TestSameRunOnBothSides(t *testing.T) {
 	side := synthetic(t, 1, 5, 0.001, 1)
 	c := mustCompare(t, side, append(synthetic(t, 2, 4, 0.001, 1), side[0]))
-	if !slices.ContainsFunc(c.Differ, func(d Difference) bool { return d.Is(SameProcess) }) {
+	if !slices.ContainsFunc(c.Differ, func(d Difference) bool { return d.Is(sameProcess) }) {
 		t.Errorf("%v", c.Differ)
 	}
 	if r := c.find(Key{Stage, "decode", Time}); r.Verdict != CannotTell || !r.Why.Is(Forbidden) {
@@ -93,7 +93,7 @@ func TestTimesOfDifferentKinds(t *testing.T) {
 	c := mustCompare(t, base, fresh)
 	name := llm(t).Stages[0].Name
 	for _, k := range []Key{{MFU, name, Share}, {Stage, name, Time}} {
-		if r := c.find(k); r.BaseClock != Unprofiled || r.Clock != UnderNsys || r.Change != nil || r.Verdict != CannotTell || !r.Why.Is(OtherTime) {
+		if r := c.find(k); r.BaseClock != Unprofiled || r.Clock != UnderNsys || r.Change != nil || r.Verdict != CannotTell || !r.Why.Is(otherTime) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -138,7 +138,7 @@ func TestProfilerOffOnOneSide(t *testing.T) {
 	if len(c.Lines(Operator)) != 0 {
 		t.Error("people see operators that one side did not record")
 	}
-	if !slices.ContainsFunc(c.Differ, func(d Difference) bool { return d.Is(SideLacks) }) {
+	if !slices.ContainsFunc(c.Differ, func(d Difference) bool { return d.Is(sideLacks) }) {
 		t.Errorf("%v", c.Differ)
 	}
 	fresh[0].Result.Operators = []analysis.Operator{{Name: "aten::add", SelfDeviceUS: 10, Calls: 3}}
@@ -152,8 +152,8 @@ func TestUnknownGPU(t *testing.T) {
 	base, fresh := synthetic(t, 1, 1, 0.01, 1), synthetic(t, 2, 2, 0.01, 1)
 	fresh[1].Result.Environment.GPUs, fresh[1].Result.Environment.Driver = nil, ""
 	c := mustCompare(t, base, fresh)
-	i := slices.IndexFunc(c.Differ, func(d Difference) bool { return d.Is(NotKnown) })
-	if i < 0 || !slices.Equal(c.Differ[i].Forbids, []Claim{ClaimCause}) {
+	i := slices.IndexFunc(c.Differ, func(d Difference) bool { return d.Is(notKnown) })
+	if i < 0 || !slices.Equal(c.Differ[i].Forbids, []Claim{claimCause}) {
 		t.Fatalf("%v", c.Differ)
 	}
 	text, err := json.Marshal(c.Differ[i])
@@ -167,7 +167,7 @@ func TestHeadlineOfSomeRows(t *testing.T) {
 	c := mustCompare(t, synthetic(t, 1, 3, 0.001, 1), synthetic(t, 2, 3, 0.001, 1))
 	want := c.Headline()
 	c.Rows = slices.DeleteFunc(c.Rows, func(r Row) bool { return r.Kind != Kernel })
-	if got := c.Headline(); want.Is(HeadNothing) || got.Code != want.Code {
+	if got := c.Headline(); want.Is(headNothing) || got.Code != want.Code {
 		t.Errorf("%v, want %v", got.Code, want.Code)
 	}
 	if _, ok := want.Params["gpu"]; !ok {

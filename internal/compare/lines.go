@@ -55,27 +55,27 @@ func (c *Comparison) find(k Key) *Row {
 func (r *Row) AsFact() fact.Fact {
 	switch r.Verdict {
 	case Faster:
-		return fact.New(SaidFaster)
+		return fact.New(saidFaster)
 	case Slower:
-		return fact.New(SaidSlower)
+		return fact.New(saidSlower)
 	case NoChange:
-		return fact.New(SaidNoChange)
+		return fact.New(saidNoChange)
 	case More:
-		return fact.New(SaidMore)
+		return fact.New(saidMore)
 	case Fewer:
-		return fact.New(SaidFewer)
+		return fact.New(saidFewer)
 	}
 	switch {
 	case r.Status == OnlyNew:
-		return fact.New(SaidNew)
+		return fact.New(saidNew)
 	case r.Status == Gone:
-		return fact.New(SaidGone)
+		return fact.New(saidGone)
 	case r.Need >= mostRepeats:
-		return fact.New(SaidNeedsMany, fact.Count("most", mostRepeats))
+		return fact.New(saidNeedsMany, fact.Count("most", mostRepeats))
 	case r.Need > 0:
-		return fact.New(SaidNeeds, fact.Count("need", r.Need))
+		return fact.New(saidNeeds, fact.Count("need", r.Need))
 	}
-	return fact.New(SaidCannotTell)
+	return fact.New(saidCannotTell)
 }
 
 // Headline is what came of the whole: the verdict on its time, and on its GPU time,
@@ -83,7 +83,7 @@ func (r *Row) AsFact() fact.Fact {
 func (c *Comparison) Headline() fact.Fact {
 	r := c.total
 	if r == nil || r.Change == nil {
-		return fact.New(HeadNothing)
+		return fact.New(headNothing)
 	}
 	p := []fact.Param{fact.NS("base", *r.Base), fact.NS("new", *r.New), fact.Share("change", math.Abs(*r.Change)), fact.ID("clock", "compare.clock", string(r.Clock))}
 	if r.Low != nil {
@@ -94,11 +94,11 @@ func (c *Comparison) Headline() fact.Fact {
 	}
 	switch r.Verdict {
 	case Faster:
-		return fact.New(HeadFaster, p...)
+		return fact.New(headFaster, p...)
 	case Slower:
-		return fact.New(HeadSlower, p...)
+		return fact.New(headSlower, p...)
 	case NoChange:
-		return fact.New(HeadNoChange, append(p, fact.Share("within", c.Settings.MinEffect))...)
+		return fact.New(headNoChange, append(p, fact.Share("within", c.Settings.MinEffect))...)
 	}
-	return fact.New(HeadCannotTell, append(p, fact.Because("why", r.Why))...)
+	return fact.New(headCannotTell, append(p, fact.Because("why", r.Why))...)
 }

@@ -109,14 +109,14 @@ func (e *UsageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
-// A LostError refuses to export what is left of a damaged file.
+// A lostError refuses to export what is left of a damaged file.
 // Lost are sentences for people, one for each part that is gone; never empty.
-type LostError struct {
+type lostError struct {
 	Path string
 	Lost []string
 }
 
-func (e *LostError) Error() string {
+func (e *lostError) Error() string {
 	return fmt.Sprintf("read %s: a part of it is lost: %s; copy, export or capture it again, or export the rest with --partial", e.Path, strings.Join(e.Lost, "; "))
 }
 
@@ -182,7 +182,7 @@ func replaceFile(path string, write func(io.Writer) error) error {
 }
 
 // eachTimeline opens the timelines one after the other and closes each.
-// visit gets the relative name of the file. A damaged file is a LostError after the
+// visit gets the relative name of the file. A damaged file is a lostError after the
 // visit, unless the source takes what is left; the first error ends the walk.
 func (s *Source) eachTimeline(ctx context.Context, visit func(name string, f *nsys.File) error) (notes []string, err error) {
 	for _, path := range s.Timelines {
@@ -193,7 +193,7 @@ func (s *Source) eachTimeline(ctx context.Context, visit func(name string, f *ns
 		err = visit(s.relative(path), f)
 		gone := lost(f)
 		if notes = append(notes, gone...); len(gone) > 0 && !s.Partial && err == nil {
-			err = &LostError{path, gone}
+			err = &lostError{path, gone}
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
 			return notes, err

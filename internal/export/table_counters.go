@@ -74,7 +74,7 @@ func metricTable() table {
 				err = emitRows(emit, s.Run, s.relative(path), nil, counterView, counterRows(ctx, results, match))
 				more, closeErr := done()
 				if notes = append(notes, more...); len(more) > 0 && !s.Partial && err == nil {
-					err = &LostError{path, more}
+					err = &lostError{path, more}
 				}
 				if err = errors.Join(err, closeErr, ctx.Err()); err != nil {
 					return notes, err

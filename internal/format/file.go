@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotFile is in the chain of errors about pipes, devices and sockets: opening
+// errNotFile is in the chain of errors about pipes, devices and sockets: opening
 // one may wait for ever.
-var ErrNotFile = errors.New("not a file")
+var errNotFile = errors.New("not a file")
 
 // ErrPath is in the chain of errors about paths that are not UTF-8: no JSON and
 // no page could name them.
@@ -45,9 +45,9 @@ func Inspect(path string) (fs.FileInfo, error) {
 	case st.IsDir() || st.Mode().IsRegular():
 		return st, nil
 	case st.Mode()&fs.ModeNamedPipe != 0:
-		return nil, fmt.Errorf("read %s: it is a pipe, %w; write it to a file and name that", path, ErrNotFile)
+		return nil, fmt.Errorf("read %s: it is a pipe, %w; write it to a file and name that", path, errNotFile)
 	}
-	return nil, fmt.Errorf("read %s: it is a device or a socket, %w; name a report, or a run", path, ErrNotFile)
+	return nil, fmt.Errorf("read %s: it is a device or a socket, %w; name a report, or a run", path, errNotFile)
 }
 
 // Recognize tells what a path holds. It reads little of the file and never

@@ -127,7 +127,7 @@ func TestRecognizeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]error{
-		fifo: ErrNotFile, "/dev/zero": ErrNotFile, sparse: ErrHoles, "a\xff.sqlite": ErrPath,
+		fifo: errNotFile, "/dev/zero": errNotFile, sparse: ErrHoles, "a\xff.sqlite": ErrPath,
 		filepath.Join(t.TempDir(), "none"): os.ErrNotExist,
 	} {
 		if _, err := Recognize(path); !errors.Is(err, want) {

@@ -27,7 +27,7 @@ func TestReadFile(t *testing.T) {
 	if _, err := ReadFile(sparse, 1<<40); !errors.Is(err, ErrHoles) {
 		t.Errorf("holes: %v", err)
 	}
-	if _, err := ReadFile(os.DevNull, 9); !errors.Is(err, ErrNotFile) {
+	if _, err := ReadFile(os.DevNull, 9); !errors.Is(err, errNotFile) {
 		t.Errorf("a device: %v", err)
 	}
 }

@@ -14,11 +14,11 @@ import (
 
 // The gates of a capture.
 const (
-	// With any gate but GateNone, nsys records from when the gate opens; a gate that
+	// With any gate but gateNone, nsys records from when the gate opens; a gate that
 	// never opens ends with exit code 0 and without a report.
-	GateNone         = "none"            // the whole program
-	GateNVTX         = "nvtx"            // opens with a named NVTX range
-	GateCUDAProfiler = "cudaProfilerApi" // opens with cudaProfilerStart of the program
+	gateNone         = "none"            // the whole program
+	gateNVTX         = "nvtx"            // opens with a named NVTX range
+	gateCUDAProfiler = "cudaProfilerApi" // opens with cudaProfilerStart of the program
 )
 
 // CaptureOptions describe one run of nsys profile. The zero value of a field
@@ -218,22 +218,22 @@ func (o CaptureOptions) tracesCUDA() bool {
 // nsys switches APIs on by itself where a gate needs them; here that is an error, so
 // that the plan of a run says what is traced.
 func (o CaptureOptions) addGate(f *tool.Flags) (env []string) {
-	gate := cmp.Or(o.CaptureRange, GateNone)
-	if !f.OneOf("capture_range", gate, GateNone, GateNVTX, GateCUDAProfiler) {
+	gate := cmp.Or(o.CaptureRange, gateNone)
+	if !f.OneOf("capture_range", gate, gateNone, gateNVTX, gateCUDAProfiler) {
 		return nil
 	}
-	if gate != GateNVTX && o.NVTXCapture != "" {
+	if gate != gateNVTX && o.NVTXCapture != "" {
 		f.Fail("nvtx_capture %q is set, but capture_range is %s and not nvtx", o.NVTXCapture, gate)
 	}
-	if gate == GateNone {
+	if gate == gateNone {
 		f.Set("capture-range", gate)
 		return nil
 	}
-	if gate == GateCUDAProfiler && !o.tracesCUDA() {
+	if gate == gateCUDAProfiler && !o.tracesCUDA() {
 		f.Fail("capture_range cudaProfilerApi needs cuda in trace; nsys would switch it on by itself")
 	}
 	f.Set("capture-range", gate)
-	if gate == GateNVTX {
+	if gate == gateNVTX {
 		switch {
 		case !slices.Contains(o.Trace, "nvtx"):
 			f.Fail("capture_range nvtx needs nvtx in trace; nsys would switch it on by itself")

@@ -32,7 +32,7 @@ func CountedRegions(results []Counted, o RegionOptions) *RegionReport {
 		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(x, y Region) int { return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Style, y.Style)) })
-	return &RegionReport{Schema: RegionSchema, Regions: out}
+	return &RegionReport{Schema: regionSchema, Regions: out}
 }
 
 // An openRegion is a region that was open around a result of ncu.

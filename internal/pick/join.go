@@ -27,7 +27,7 @@ func Regions(l *Launches, results []Counted, v *Verification, o RegionOptions) (
 		j.kept = append(j.kept, kernels.keep(l.groups[i].names).IsZero())
 	}
 	j.add()
-	r := &RegionReport{Schema: RegionSchema, Timeline: l.t.Source.Path, Regions: j.regions(), Unmatched: append(j.unmatched, kernels.unmatched(l.knownKernels())...), stands: j.stands}
+	r := &RegionReport{Schema: regionSchema, Timeline: l.t.Source.Path, Regions: j.regions(), Unmatched: append(j.unmatched, kernels.unmatched(l.knownKernels())...), stands: j.stands}
 	return r, nil
 }
 
@@ -287,17 +287,17 @@ func (j *joiner) judge(r *Region, kernels int, graphNS int64) {
 	counted := slices.ContainsFunc(r.Parts, func(p RegionPart) bool { return p.Inclusive.CountedGroups > 0 })
 	switch {
 	case r.Whole != nil:
-		r.Measured = ByRange
+		r.Measured = byRange
 	case counted:
-		r.Measured = ByLaunches
+		r.Measured = byLaunches
 	case kernels == 0 && graphNS > 0:
-		r.Measured, r.Why = NotAtAll, why(regionGraphs)
+		r.Measured, r.Why = notAtAll, why(regionGraphs)
 	case kernels == 0:
-		r.Measured, r.Why = NotAtAll, why(regionEmpty)
+		r.Measured, r.Why = notAtAll, why(regionEmpty)
 	case len(j.results) == 0:
-		r.Measured, r.Why = NotAtAll, why(regionNothing)
+		r.Measured, r.Why = notAtAll, why(regionNothing)
 	default:
-		r.Measured, r.Why = NotAtAll, why(regionNoneOfIt)
+		r.Measured, r.Why = notAtAll, why(regionNoneOfIt)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestRegionsOfEveryLaunch(t *testing.T) {
 			}
 		}
 		sums := &got.Parts[0].Inclusive
-		if got.Measured != ByLaunches || got.Parts[0].Scope != "aggregate" || sums.Launches != launches || sums.Coverage != 1 || sums.ElsewhereNS != 0 {
+		if got.Measured != byLaunches || got.Parts[0].Scope != "aggregate" || sums.Launches != launches || sums.Coverage != 1 || sums.ElsewhereNS != 0 {
 			t.Errorf("%s: %s, %d launches of %d, coverage %g", path, got.Measured, sums.Launches, launches, sums.Coverage)
 		}
 		for _, name := range []string{"dram__bytes_write.sum", "smsp__inst_executed.sum", "gpu__time_duration.sum", "dram__bytes_read.sum"} {
@@ -78,7 +78,7 @@ func TestRegionsOfEveryLaunch(t *testing.T) {
 			t.Errorf("%s: throughput %+v", path, m)
 		}
 	}
-	if idle := region(t, r, "idle"); idle.Measured != NotAtAll || idle.Why == nil || !idle.Why.Is(regionEmpty) || len(idle.Parts) != 0 {
+	if idle := region(t, r, "idle"); idle.Measured != notAtAll || idle.Why == nil || !idle.Why.Is(regionEmpty) || len(idle.Parts) != 0 {
 		t.Errorf("an empty region: %+v", idle)
 	}
 }
@@ -129,7 +129,7 @@ func TestRegionsAddUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, g := range r.Regions {
-			if g.Measured != NotAtAll || g.Why == nil {
+			if g.Measured != notAtAll || g.Why == nil {
 				t.Errorf("%s: %s was measured by nothing: %s", name, g.Path, g.Measured)
 			}
 			sums := map[string][2]int64{}
@@ -228,7 +228,7 @@ func TestWholeRanges(t *testing.T) {
 	}
 	measured := 0
 	for _, g := range r.Regions {
-		if g.Measured != ByRange {
+		if g.Measured != byRange {
 			continue
 		}
 		measured++
@@ -251,7 +251,7 @@ func TestWholeGraphs(t *testing.T) {
 		t.Fatal(err)
 	}
 	step, decode := region(t, r, "decode/step"), region(t, r, "decode")
-	if step.Measured != ByRange || decode.Measured != ByRange {
+	if step.Measured != byRange || decode.Measured != byRange {
 		t.Fatalf("step %s (%v), decode %s (%v)", step.Measured, step.Why, decode.Measured, decode.Why)
 	}
 	if step.Whole.Ranges != decode.Whole.Ranges || decode.Whole.Of != step.Whole.Of || decode.Whole.Of < decode.Whole.Ranges || decode.Whole.NS != step.Whole.NS {

@@ -2,8 +2,8 @@ package pick
 
 import "strings"
 
-// RegionSchema is the version of ncu/regions/report.json.
-const RegionSchema = 1
+// regionSchema is the version of ncu/regions/report.json.
+const regionSchema = 1
 
 // A RegionReport is what was measured of each region. It is stored as
 // ncu/regions/report.json.
@@ -80,9 +80,9 @@ const (
 
 // How a region was measured.
 const (
-	ByLaunches = "launches" // counters of single launches, extrapolated by the timeline
-	ByRange    = "range"    // as a whole
-	NotAtAll   = "none"
+	byLaunches = "launches" // counters of single launches, extrapolated by the timeline
+	byRange    = "range"    // as a whole
+	notAtAll   = "none"
 )
 
 // A Region is one region path.

@@ -52,7 +52,7 @@ func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 	if c.Gate != nil {
 		p.line("")
 		p.line("gate: " + message.Label("compare.outcome", string(c.Gate.Outcome)))
-		p.print(GateView.table(Slice(gateLines(c.Gate)), nil))
+		p.print(gateView.table(Slice(gateLines(c.Gate)), nil))
 	}
 	return p.err
 }
@@ -166,7 +166,7 @@ func (p *comparePrinter) fall(f *compare.Fall) {
 	if p.o.All {
 		most = len(f.Parts)
 	}
-	p.print(FallView.table(Slice(f.Summed(most)), nil))
+	p.print(fallView.table(Slice(f.Summed(most)), nil))
 }
 
 // fallName names what is divided, and by what it was measured.

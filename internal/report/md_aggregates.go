@@ -55,7 +55,7 @@ func (d *doc) aggregates(r *analysis.Result) {
 		d.say("unprofiled-absent", absent, d.note(missing(r, message.Phrase("no-unprofiled-run"), withoutUnprofiled...)))
 		return
 	}
-	writeView(d, AggregateView, pointers(r.Totals.Aggregates))
+	writeView(d, aggregateView, pointers(r.Totals.Aggregates))
 }
 
 // totals writes the sums over the timeline.

@@ -52,7 +52,7 @@ func (d *doc) kernelTable(r *analysis.Result, n *names, most int) {
 	if !slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) }) {
 		d.say("kernel-times-absent", absent, d.note(noTimeline(r, message.Phrase("timeline-lacks-kernels"))+message.Phrase("ncu-replay-note")))
 	}
-	writeView(d, ResultKernelView, rows)
+	writeView(d, resultKernelView, rows)
 }
 
 // categories writes the GPU time by category, and the names that no rule knows.
@@ -61,7 +61,7 @@ func (d *doc) categories(r *analysis.Result) {
 		d.say("categories-absent", absent, d.note(noTimeline(r, message.Phrase("no-kernels-for-categories"))))
 		return
 	}
-	writeView(d, CategoryView, pointers(r.Categories))
+	writeView(d, categoryView, pointers(r.Categories))
 	var unmatched []string
 	for _, c := range r.Categories {
 		for _, name := range c.Unnamed {

@@ -171,7 +171,7 @@ func (d *doc) deviations(r *analysis.Result) {
 		d.say("none-recorded")
 		return
 	}
-	writeView(d, DeviationView, pointers(r.Method.Deviations))
+	writeView(d, deviationView, pointers(r.Method.Deviations))
 }
 
 // untold lists what the result lacks.
@@ -191,5 +191,5 @@ func (d *doc) files(r *analysis.Result) {
 		d.say("result-names-no-input")
 		return
 	}
-	writeView(d, FileView, pointers(r.Source.Files))
+	writeView(d, fileView, pointers(r.Source.Files))
 }

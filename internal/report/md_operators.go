@@ -74,7 +74,7 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 	switch {
 	case r.OnlyCPU():
 		d.say("shares-absent", absent, d.onlyCPU(r.Operators))
-	case !slices.ContainsFunc(all, func(o OperatorRow) bool { return o.Limiter != "" }):
+	case !slices.ContainsFunc(all, func(o operatorRow) bool { return o.Limiter != "" }):
 		v = v.without("limiter")
 		d.say("limiter-absent", absent, d.note(missing(r, noLimiter(r.Operators), analysis.OperatorKernels)))
 	}

@@ -17,12 +17,12 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 )
 
-// RegionsSchema is the version of ncu/regions/report.json.
-const RegionsSchema = 1
+// regionsSchema is the version of ncu/regions/report.json.
+const regionsSchema = 1
 
-// A RegionIndex is ncu/regions/report.json, and that of a region's folder with
+// A regionIndex is ncu/regions/report.json, and that of a region's folder with
 // the one region.
-type RegionIndex struct {
+type regionIndex struct {
 	Schema   int             `json:"schema"`
 	Recorded bool            `json:"recorded,omitempty"` // a recording, not this machine
 	Ladder   []analysis.Note `json:"ladder,omitempty"`   // replay modes tried, with reasons
@@ -43,7 +43,7 @@ func WriteRegionReports(dir string, r *analysis.Result) ([]string, error) {
 	if err := readableSchema(r); err != nil {
 		return nil, err
 	}
-	index := RegionIndex{Schema: RegionsSchema, Recorded: r.Source.Recorded, Ladder: r.Method.Ladder, Missing: r.Missing, Regions: []RegionEntry{}}
+	index := regionIndex{Schema: regionsSchema, Recorded: r.Source.Recorded, Ladder: r.Method.Ladder, Missing: r.Missing, Regions: []RegionEntry{}}
 	taken, n := map[string]bool{}, newNames(r)
 	for i := range r.Regions {
 		index.Regions = append(index.Regions, RegionEntry{regionFolder(&r.Regions[i], taken), labeled(r, r.Regions[i])})
@@ -138,7 +138,7 @@ func reservedName(s string) bool {
 	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt")) && base[3] >= '0' && base[3] <= '9'
 }
 
-func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error {
+func writeRegionIndex(w io.Writer, r *analysis.Result, index *regionIndex) error {
 	d := newDoc(message.Phrase("counters-by-region"), r)
 	if len(r.Regions) == 0 {
 		d.noRegions(r)
@@ -153,7 +153,7 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *RegionIndex) error
 	for i, e := range index.Regions {
 		rows[i] = &regionLine{Region: r.Regions[i], folder: e.Folder}
 	}
-	writeView(d, shownAll(ResultRegionView.only("path", "process", "device", "instances", "kernel_ns", "self_kernel_ns", "kernels", "measured", "coverage", "own_coverage", "report")), rows)
+	writeView(d, shownAll(resultRegionView.only("path", "process", "device", "instances", "kernel_ns", "self_kernel_ns", "kernels", "measured", "coverage", "own_coverage", "report")), rows)
 	if len(r.Method.Ladder) > 0 {
 		d.heading(2, "replay-modes")
 		var items []string
@@ -256,7 +256,7 @@ func (d *doc) regionCounters(g *analysis.Region) {
 		d.say("region-metrics-off")
 		return
 	}
-	writeView(d, RegionCounterView, regionCounters(g.Counters))
+	writeView(d, regionCounterView, regionCounters(g.Counters))
 }
 
 // upperFirst lets a text stand as a sentence.
@@ -291,7 +291,7 @@ func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 		}
 		return
 	}
-	writeView(d, RegionKernelView, regionKernels(r, n, g))
+	writeView(d, regionKernelView, regionKernels(r, n, g))
 }
 
 // nested gives each region inside this one a section.

@@ -74,7 +74,7 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*regionLine) b
 		return
 	}
 	cut := max(0, len(rows)-most)
-	writeView(d, ResultRegionView, rows[:len(rows)-cut])
+	writeView(d, resultRegionView, rows[:len(rows)-cut])
 	if cut > 0 {
 		d.say("regions-left-out", thousands(int64(cut)))
 	}

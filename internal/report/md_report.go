@@ -228,7 +228,7 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 	}
 	whole := partOf(r).name
 	d.say("opportunities-note", prose(whole), heldAgainst(r))
-	writeView(d, OpportunityView, opportunityLines(r))
+	writeView(d, opportunityView, opportunityLines(r))
 	for i := range r.Opportunities {
 		d.opportunity(r, n, i)
 	}

@@ -134,7 +134,7 @@ func (d *doc) use(r *analysis.Result, keys ...string) {
 		d.line("MFU: %s%s", absent, d.note(prose(upperFirst(sentence(whyUnused(r))))))
 		return
 	}
-	v := UseView
+	v := useView
 	if len(keys) > 0 {
 		v = v.only(keys...)
 	}
@@ -169,5 +169,5 @@ func (d *doc) peaks(r *analysis.Result) {
 		d.say("roofline-absent", absent, d.note(why))
 		return
 	}
-	writeView(d, RoofView, pointers(r.Roofline.Roofs))
+	writeView(d, roofView, pointers(r.Roofline.Roofs))
 }

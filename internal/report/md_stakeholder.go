@@ -181,8 +181,8 @@ func (d *doc) plainOperators(r *analysis.Result) {
 		d.say("gpu-time-absent", absent, d.onlyCPU(r.Operators))
 		v = OperatorView.only("name", "calls", "self_cpu_us", "total_cpu_us")
 	default:
-		rows = slices.DeleteFunc(rows, func(o OperatorRow) bool { return o.SelfDeviceUS <= 0 })
-		slices.SortStableFunc(rows, func(x, y OperatorRow) int { return cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS) })
+		rows = slices.DeleteFunc(rows, func(o operatorRow) bool { return o.SelfDeviceUS <= 0 })
+		slices.SortStableFunc(rows, func(x, y operatorRow) int { return cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS) })
 	}
 	if len(rows) == 0 {
 		d.say("operators-no-gpu-time")
@@ -198,5 +198,5 @@ func (d *doc) plainKernels(r *analysis.Result) {
 		d.say("no-kernels", d.note(missing(r, message.Phrase("no-kernels-captured"), withoutKernels...)))
 		return
 	}
-	writeView(d, ResultKernelView.only("short", "category", "calls", "total_ns", "share", "ncu_ns", "limiter").titled("category", "does"), kernelLines(r, newNames(r), pageKernels, false))
+	writeView(d, resultKernelView.only("short", "category", "calls", "total_ns", "share", "ncu_ns", "limiter").titled("category", "does"), kernelLines(r, newNames(r), pageKernels, false))
 }

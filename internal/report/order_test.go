@@ -49,7 +49,7 @@ func TestGateBeginsWithFailures(t *testing.T) {
 	if err := CompareText(&b, &compare.Comparison{Base: side, New: side, Gate: g}, CompareOptions{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if _, gate, _ := strings.Cut(b.String(), "gate: "); !strings.Contains(gate, GateView.orderWords()) || GateView.orderWords() == "" {
+	if _, gate, _ := strings.Cut(b.String(), "gate: "); !strings.Contains(gate, gateView.orderWords()) || gateView.orderWords() == "" {
 		t.Errorf("the order is not said:\n%s", b.String())
 	}
 }

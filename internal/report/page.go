@@ -41,25 +41,25 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 		row := stageRow(r, &r.Stages[i])
 		stages[i] = &row
 	}
-	regions := ResultRegionView.without("process", "device", "min_ns", "self_kernel_ns", "scope_kernel_ns")
+	regions := resultRegionView.without("process", "device", "min_ns", "self_kernel_ns", "scope_kernel_ns")
 	if underNcuAlone(r) {
 		regions = NcuRegionView
 	}
 	tables := map[string]PageTable{
-		"kernels":    pageTable(shownAll(ResultKernelView.only("short", "calls", "total_ns", "mean_ns", "share", "ncu_ns", "limiter")), kernelLines(r, n, len(r.Kernels), false)),
-		"categories": pageTable(CategoryView, pointers(r.Categories)),
-		"operators":  operatorsOfPage(r, n, func(o *OperatorRow) bool { return o.onCPU || o.TotalDeviceUS > 0 }),
+		"kernels":    pageTable(shownAll(resultKernelView.only("short", "calls", "total_ns", "mean_ns", "share", "ncu_ns", "limiter")), kernelLines(r, n, len(r.Kernels), false)),
+		"categories": pageTable(categoryView, pointers(r.Categories)),
+		"operators":  operatorsOfPage(r, n, func(o *operatorRow) bool { return o.onCPU || o.TotalDeviceUS > 0 }),
 		// Operators without GPU time are many; the page folds them.
 		"operators_host": hostOperators(r, n),
 		"roofline":       pageTable(RooflineView, pointers(rooflineRows(r, n))),
-		"roofs":          pageTable(RoofView, pointers(r.Roofline.Roofs)),
+		"roofs":          pageTable(roofView, pointers(r.Roofline.Roofs)),
 		"stages":         pageTable(StageView.without("wall_ns", "gpu_busy_ns", "gpu_idle_ns", "launch_bound", "mfu_analytic", "mfu_counters", "hfu_counters", "mbu_analytic", "mbu_counters"), stages),
-		"use":            pageTable(UseView.without("clock", "seconds"), useLines(r)),
-		"aggregates":     pageTable(AggregateView, pointers(r.Totals.Aggregates)),
+		"use":            pageTable(useView.without("clock", "seconds"), useLines(r)),
+		"aggregates":     pageTable(aggregateView, pointers(r.Totals.Aggregates)),
 		"regions":        pageTable(regions, pointers(regionLines(r))),
-		"lanes":          pageTable(LaneView, laneLines(r, n)),
-		"deviations":     pageTable(DeviationView, pointers(r.Method.Deviations)),
-		"files":          pageTable(FileView, pointers(r.Source.Files)),
+		"lanes":          pageTable(laneView, laneLines(r, n)),
+		"deviations":     pageTable(deviationView, pointers(r.Method.Deviations)),
+		"files":          pageTable(fileView, pointers(r.Source.Files)),
 		"samples":        pageTable(SampleView, pointers(sampleRows(r))),
 		"steps":          pageTable(StepGroupView, stepGroups(r)),
 		"outliers":       outliersOfPage(r),
@@ -70,11 +70,11 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 
 // operatorsOfPage has some of the operators, and says below the table why none has
 // a limiter.
-func operatorsOfPage(r *analysis.Result, n *names, some func(*OperatorRow) bool) PageTable {
+func operatorsOfPage(r *analysis.Result, n *names, some func(*operatorRow) bool) PageTable {
 	v := shownAll(OperatorView.only("name", "calls", "self_device_us", "total_device_us", "share", "self_cpu_us", "limiter", "main_kernel"))
-	v.column("self_device_us").Note = func(o *OperatorRow) string { return o.Why } // there is no room for a column
-	rows := slices.DeleteFunc(pointers(operatorRows(r, n)), func(o *OperatorRow) bool { return !some(o) })
-	if !slices.ContainsFunc(rows, func(o *OperatorRow) bool { return o.Limiter != "" }) {
+	v.column("self_device_us").Note = func(o *operatorRow) string { return o.Why } // there is no room for a column
+	rows := slices.DeleteFunc(pointers(operatorRows(r, n)), func(o *operatorRow) bool { return !some(o) })
+	if !slices.ContainsFunc(rows, func(o *operatorRow) bool { return o.Limiter != "" }) {
 		v = v.without("limiter")
 		v.Legend += "; " + lowerFirst(noLimiter(r.Operators))
 	}
@@ -83,14 +83,14 @@ func operatorsOfPage(r *analysis.Result, n *names, some func(*OperatorRow) bool)
 
 // outliersOfPage has the legend of the strip in which they stand out.
 func outliersOfPage(r *analysis.Result) PageTable {
-	t := pageTable(OutlierView, outlierRows(r))
+	t := pageTable(outlierView, outlierRows(r))
 	t.Legend = stripLegend(r)
 	return t
 }
 
 // hostOperators are those without GPU time; its legend counts them.
 func hostOperators(r *analysis.Result, n *names) PageTable {
-	t := operatorsOfPage(r, n, func(o *OperatorRow) bool { return !o.onCPU && o.TotalDeviceUS == 0 })
+	t := operatorsOfPage(r, n, func(o *operatorRow) bool { return !o.onCPU && o.TotalDeviceUS == 0 })
 	t.Legend = message.Text(fact.New(operatorsWithoutGPU, fact.Count("n", len(t.Rows))))
 	return t
 }

@@ -81,9 +81,9 @@ func TestResultSchemasArePublished(t *testing.T) {
 		row         reflect.Type
 	}{
 		{"stages", "deepprof show stages --json", reflect.TypeFor[StageRow]()},
-		{"operators", "deepprof show operators --json", reflect.TypeFor[OperatorRow]()},
-		{"roofline", "deepprof show roofline --json", reflect.TypeFor[RooflineRow]()},
-		{"ncu_regions", "", reflect.TypeFor[RegionIndex]()},
+		{"operators", "deepprof show operators --json", reflect.TypeFor[operatorRow]()},
+		{"roofline", "deepprof show roofline --json", reflect.TypeFor[rooflineRow]()},
+		{"ncu_regions", "", reflect.TypeFor[regionIndex]()},
 	} {
 		schema, err := jsonschema.ForType(s.row, withFacts)
 		if err != nil {
@@ -120,7 +120,7 @@ func TestRegionReports(t *testing.T) {
 	if want := 2 + 2*len(r.Regions); len(paths) != want {
 		t.Errorf("wrote %d files, want %d", len(paths), want)
 	}
-	var index RegionIndex
+	var index regionIndex
 	text, err := os.ReadFile(filepath.Join(dir, "report.json"))
 	if err != nil {
 		t.Fatal(err)

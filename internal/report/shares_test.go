@@ -50,11 +50,11 @@ func TestSharesAreOfTheirBase(t *testing.T) {
 			row := stageRow(r, &r.Stages[i])
 			stages[i] = &row
 		}
-		checked := checkShares(t, name, ResultKernelView, kernelLines(r, n, 5, true)) + checkShares(t, name, CategoryView, pointers(r.Categories)) +
-			checkShares(t, name, OperatorView, pointers(operatorRows(r, n))) + checkShares(t, name, ResultRegionView, pointers(regionLines(r))) +
-			checkShares(t, name, StageView, stages) + checkShares(t, name, OpportunityView, opportunityLines(r)) + checkShares(t, name, LaneView, laneLines(r, n))
+		checked := checkShares(t, name, resultKernelView, kernelLines(r, n, 5, true)) + checkShares(t, name, categoryView, pointers(r.Categories)) +
+			checkShares(t, name, OperatorView, pointers(operatorRows(r, n))) + checkShares(t, name, resultRegionView, pointers(regionLines(r))) +
+			checkShares(t, name, StageView, stages) + checkShares(t, name, opportunityView, opportunityLines(r)) + checkShares(t, name, laneView, laneLines(r, n))
 		for i := range r.Regions {
-			checked += checkShares(t, name, RegionKernelView, regionKernels(r, n, &r.Regions[i]))
+			checked += checkShares(t, name, regionKernelView, regionKernels(r, n, &r.Regions[i]))
 		}
 		if (name == "llm" || name == "toy") && checked < 30 {
 			t.Errorf("%s: only %d shares were checked", name, checked)

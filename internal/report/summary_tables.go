@@ -64,7 +64,7 @@ func summaryKernels(r *analysis.Result, most int) *Table[kernelLine] {
 	for i, x := range rows {
 		x.name, x.limiter = n.apart(r, i, textCell), limiterBrief(x.Kernel)
 	}
-	v := ResultKernelView.only("share", "total_ns", "calls", "ncu_ns", "limiter", "short").titled("share", message.Phrase("share-of-all")).titled("total_ns", "time").titled("short", message.Phrase("kernel-by-gpu-time"))
+	v := resultKernelView.only("share", "total_ns", "calls", "ncu_ns", "limiter", "short").titled("share", message.Phrase("share-of-all")).titled("total_ns", "time").titled("short", message.Phrase("kernel-by-gpu-time"))
 	v.Order = Order{}
 	return v.table(slices.Values(rows), nil)
 }

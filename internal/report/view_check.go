@@ -17,8 +17,8 @@ type Check struct {
 	NotCompared []string `json:"not_compared,omitempty"`
 }
 
-// CheckView is comparisons with the vendor's tools.
-var CheckView = View[Check]{
+// checkView is comparisons with the vendor's tools.
+var checkView = View[Check]{
 	Name: "selfcheck", Order: Order{Words: "what was compared"}, Everything: "--json",
 	Columns: []Column[Check]{
 		{Key: "what", Value: func(r *Check) any { return r.What }},
@@ -30,7 +30,7 @@ var CheckView = View[Check]{
 
 // Checks shows comparisons; each difference is a footnote.
 func Checks(rows []Check) Printable {
-	return CheckView.table(Slice(rows), func() []string {
+	return checkView.table(Slice(rows), func() []string {
 		var notes []string
 		for _, r := range rows {
 			for _, d := range r.Details {

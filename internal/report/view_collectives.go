@@ -33,30 +33,30 @@ func Collectives(r *analysis.Result) Printable {
 	return CollectiveView.table(Slice(rows), func() []string { return rankNotes(r) })
 }
 
-// A MessageRow is the matched exchanges of one kind with messages of one size.
-type MessageRow struct {
+// A messageRow is the matched exchanges of one kind with messages of one size.
+type messageRow struct {
 	Kind string `json:"kind"`
 	analysis.MessageSize
 }
 
 // MessageView is the exchanges between ranks, by kind and size.
-var MessageView = View[MessageRow]{
+var MessageView = View[messageRow]{
 	Name: "ranks", Order: Order{Words: "collective, then transfer"},
 	Legend: "transfer is the shortest duration over the ranks, summed over the matched exchanges; bus bandwidth is what the links moved in it, by the factors of nccl-tests",
-	Columns: []Column[MessageRow]{
-		{Key: "kind", Title: "collective", Value: func(m *MessageRow) any { return m.Kind }, Show: func(m *MessageRow) any { return message.Label("collective", m.Kind) }},
-		{Key: "bytes", Title: "message", Unit: Bytes, Value: func(m *MessageRow) any { return m.Bytes }},
-		{Key: "matched", Unit: Count, Value: func(m *MessageRow) any { return m.Matched }},
-		{Key: "transfer_ns", Title: "transfer", Unit: Nanoseconds, Group: "time", Value: func(m *MessageRow) any { return m.TransferNS }},
-		{Key: "bus_bandwidth", Title: "bus GB/s", Unit: Count, Value: func(m *MessageRow) any { return m.BusBandwidth }, Show: func(m *MessageRow) any { return scaled(m.BusBandwidth, 1e-9) }},
+	Columns: []Column[messageRow]{
+		{Key: "kind", Title: "collective", Value: func(m *messageRow) any { return m.Kind }, Show: func(m *messageRow) any { return message.Label("collective", m.Kind) }},
+		{Key: "bytes", Title: "message", Unit: Bytes, Value: func(m *messageRow) any { return m.Bytes }},
+		{Key: "matched", Unit: Count, Value: func(m *messageRow) any { return m.Matched }},
+		{Key: "transfer_ns", Title: "transfer", Unit: Nanoseconds, Group: "time", Value: func(m *messageRow) any { return m.TransferNS }},
+		{Key: "bus_bandwidth", Title: "bus GB/s", Unit: Count, Value: func(m *messageRow) any { return m.BusBandwidth }, Show: func(m *messageRow) any { return scaled(m.BusBandwidth, 1e-9) }},
 	},
 }
 
-func messageRows(r *analysis.Result) (rows []MessageRow, cut int) {
+func messageRows(r *analysis.Result) (rows []messageRow, cut int) {
 	if r.Job != nil {
 		for _, c := range r.Job.Collectives {
 			for _, s := range c.Sizes {
-				rows = append(rows, MessageRow{c.Kind, s})
+				rows = append(rows, messageRow{c.Kind, s})
 			}
 			cut += c.SizesCut
 		}
@@ -79,32 +79,32 @@ func Messages(r *analysis.Result) Printable {
 	})
 }
 
-// A NodeRow is the ranks of one host.
-type NodeRow struct {
+// A nodeRow is the ranks of one host.
+type nodeRow struct {
 	analysis.Node
 	SlowestPart string `json:"slowest_part"`
 }
 
 // NodeView is the ranks of each host.
-var NodeView = View[NodeRow]{
+var NodeView = View[nodeRow]{
 	Name: "ranks", Order: Order{Words: "first rank"}, Legend: "wall time is that of the slowest rank of the host; other numbers are summed over its ranks",
-	Columns: []Column[NodeRow]{
-		{Key: "host", Value: func(n *NodeRow) any { return n.Host }},
-		{Key: "ranks", Unit: Count, Value: func(n *NodeRow) any { return len(n.Ranks) }},
-		{Key: "wall_ns", Unit: Nanoseconds, Group: "time", Value: func(n *NodeRow) any { return n.WallNS }},
-		{Key: "slowest_part", Title: "slowest", Priority: 2, Value: func(n *NodeRow) any { return n.SlowestPart }},
-		{Key: "gpu_busy_ns", Title: "GPU busy", Unit: Nanoseconds, Group: "time", Value: func(n *NodeRow) any { return n.BusyNS }},
-		{Key: "kernel_ns", Title: "GPU time", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(n *NodeRow) any { return n.KernelNS }},
-		{Key: "launches", Priority: 4, Unit: Count, Value: func(n *NodeRow) any { return n.Launches }},
-		{Key: "communication_ns", Title: "communication", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(n *NodeRow) any { return n.CommunicationNS }},
-		{Key: "exposed_ns", Title: "exposed", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(n *NodeRow) any { return n.ExposedNS }},
+	Columns: []Column[nodeRow]{
+		{Key: "host", Value: func(n *nodeRow) any { return n.Host }},
+		{Key: "ranks", Unit: Count, Value: func(n *nodeRow) any { return len(n.Ranks) }},
+		{Key: "wall_ns", Unit: Nanoseconds, Group: "time", Value: func(n *nodeRow) any { return n.WallNS }},
+		{Key: "slowest_part", Title: "slowest", Priority: 2, Value: func(n *nodeRow) any { return n.SlowestPart }},
+		{Key: "gpu_busy_ns", Title: "GPU busy", Unit: Nanoseconds, Group: "time", Value: func(n *nodeRow) any { return n.BusyNS }},
+		{Key: "kernel_ns", Title: "GPU time", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(n *nodeRow) any { return n.KernelNS }},
+		{Key: "launches", Priority: 4, Unit: Count, Value: func(n *nodeRow) any { return n.Launches }},
+		{Key: "communication_ns", Title: "communication", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(n *nodeRow) any { return n.CommunicationNS }},
+		{Key: "exposed_ns", Title: "exposed", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(n *nodeRow) any { return n.ExposedNS }},
 	},
 }
 
-func nodeRows(r *analysis.Result) (rows []NodeRow) {
+func nodeRows(r *analysis.Result) (rows []nodeRow) {
 	if r.Job != nil {
 		for _, n := range r.Job.Nodes {
-			rows = append(rows, NodeRow{n, partName(r, n.Slowest)})
+			rows = append(rows, nodeRow{n, partName(r, n.Slowest)})
 		}
 	}
 	return rows

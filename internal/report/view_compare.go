@@ -111,8 +111,8 @@ func CompareRows(c *compare.Comparison) Printable {
 	return CompareRowView.table(Slice(c.Rows), nil)
 }
 
-// FallView is where the change of a total comes from.
-var FallView = View[compare.FallPart]{
+// fallView is where the change of a total comes from.
+var fallView = View[compare.FallPart]{
 	Name: "compare_waterfall", Everything: "--json",
 	Columns: []Column[compare.FallPart]{
 		{Key: "part", Format: Name, Value: func(r *compare.FallPart) any { return fallPartName(r) }},
@@ -135,8 +135,8 @@ func fallPartName(p *compare.FallPart) string {
 	return p.Name
 }
 
-// GateView is what came of the rules.
-var GateView = View[GateLine]{
+// gateView is what came of the rules.
+var gateView = View[GateLine]{
 	Name: "compare_gate", Order: Order{Words: "outcomes, failures first"}, Everything: "--json",
 	Columns: []Column[GateLine]{
 		{Key: "outcome", Value: func(r *GateLine) any { return message.Label("compare.outcome", string(r.Outcome)) }},
@@ -195,8 +195,8 @@ func gateLine(r *compare.RuleResult, c *compare.Check) GateLine {
 	return l
 }
 
-// NoiseView is how much runs of one program differ.
-var NoiseView = View[compare.Noise]{
+// noiseView is how much runs of one program differ.
+var noiseView = View[compare.Noise]{
 	Name: "compare_noise", Order: Order{Words: "the program"}, Everything: "--json",
 	Columns: []Column[compare.Noise]{
 		{Key: "kind", Value: func(r *compare.Noise) any { return string(r.Kind) }},
@@ -210,7 +210,7 @@ var NoiseView = View[compare.Noise]{
 
 // CompareNoise shows the noise of runs of one program.
 func CompareNoise(n *compare.SelfNoise) Printable {
-	return NoiseView.table(Slice(n.Rows), func() []string {
+	return noiseView.table(Slice(n.Rows), func() []string {
 		notes := []string{message.Phrase("noise-lead", len(n.Runs.Runs))}
 		if slices.ContainsFunc(n.Rows, func(r compare.Noise) bool { return r.Rule == "" }) {
 			notes = append(notes, message.Phrase("noise-without-rule"))

@@ -9,8 +9,8 @@ type Value struct {
 	Origin string          `json:"origin"`
 }
 
-// ValueView is a configuration with the origin of each value.
-var ValueView = View[Value]{
+// valueView is a configuration with the origin of each value.
+var valueView = View[Value]{
 	Name: "config_values", Order: Order{Words: "the configuration"}, Everything: "--json",
 	Columns: []Column[Value]{
 		{Key: "key", Value: func(r *Value) any { return r.Key }},
@@ -20,7 +20,7 @@ var ValueView = View[Value]{
 }
 
 // Values shows a configuration with the origin of each value.
-func Values(rows []Value) Printable { return ValueView.table(Slice(rows), nil) }
+func Values(rows []Value) Printable { return valueView.table(Slice(rows), nil) }
 
 // An Option is one file of a config group.
 type Option struct {
@@ -30,8 +30,8 @@ type Option struct {
 	File    string `json:"file"`
 }
 
-// OptionView is config groups with their options.
-var OptionView = View[Option]{
+// optionView is config groups with their options.
+var optionView = View[Option]{
 	Name: "config_options", Order: Order{Key: "group"}, Everything: "--json",
 	Columns: []Column[Option]{
 		{Key: "group", Format: ID, Value: func(r *Option) any { return r.Group }},
@@ -42,4 +42,4 @@ var OptionView = View[Option]{
 }
 
 // Options shows config groups with their options.
-func Options(rows []Option) Printable { return OptionView.table(Slice(rows), nil) }
+func Options(rows []Option) Printable { return optionView.table(Slice(rows), nil) }

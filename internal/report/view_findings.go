@@ -7,9 +7,9 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 )
 
-// A FindingRow is a finding, or a change with what it can save, in words and as
+// A findingRow is a finding, or a change with what it can save, in words and as
 // data.
-type FindingRow struct {
+type findingRow struct {
 	Place    int        `json:"place"` // 1 matters most
 	ID       string     `json:"id"`
 	Kind     string     `json:"kind"`   // finding, saving
@@ -37,28 +37,28 @@ type Measured struct {
 }
 
 // FindingView is what matters in a result.
-var FindingView = View[FindingRow]{
+var FindingView = View[findingRow]{
 	Name: "findings", Order: Order{Words: "weight, then what can be saved"}, Everything: "--json",
-	Columns: []Column[FindingRow]{
-		{Key: "place", Title: "#", Unit: Count, Value: func(r *FindingRow) any { return r.Place }},
-		{Key: "id", Detail: true, Format: ID, Value: func(r *FindingRow) any { return r.ID }},
-		{Key: "kind", Priority: 2, Value: func(r *FindingRow) any { return r.Kind }},
-		{Key: "weight", Priority: 1, Value: func(r *FindingRow) any { return orNil(r.Weight) }},
-		{Key: "code", Detail: true, Value: func(r *FindingRow) any { return r.Code }},
-		{Key: "stage", Priority: 3, Value: func(r *FindingRow) any { return orNil(r.Stage) }},
-		{Key: "bound", Priority: 1, Value: func(r *FindingRow) any { return orNil(r.Bound) }, Show: func(r *FindingRow) any { return bounded(r.Bound) }},
-		{Key: "saves_ns", Title: "saves", Priority: 1, Unit: Nanoseconds, Value: func(r *FindingRow) any { return r.SavesNS }},
-		{Key: "saves_share", Title: "of the time", Help: "Of the unprofiled time of the stages, or of the timeline", Priority: 4, Unit: Share, Value: func(r *FindingRow) any { return r.Share }},
-		{Key: "text", Format: Words, Value: func(r *FindingRow) any { return r.Text }},
+	Columns: []Column[findingRow]{
+		{Key: "place", Title: "#", Unit: Count, Value: func(r *findingRow) any { return r.Place }},
+		{Key: "id", Detail: true, Format: ID, Value: func(r *findingRow) any { return r.ID }},
+		{Key: "kind", Priority: 2, Value: func(r *findingRow) any { return r.Kind }},
+		{Key: "weight", Priority: 1, Value: func(r *findingRow) any { return orNil(r.Weight) }},
+		{Key: "code", Detail: true, Value: func(r *findingRow) any { return r.Code }},
+		{Key: "stage", Priority: 3, Value: func(r *findingRow) any { return orNil(r.Stage) }},
+		{Key: "bound", Priority: 1, Value: func(r *findingRow) any { return orNil(r.Bound) }, Show: func(r *findingRow) any { return bounded(r.Bound) }},
+		{Key: "saves_ns", Title: "saves", Priority: 1, Unit: Nanoseconds, Value: func(r *findingRow) any { return r.SavesNS }},
+		{Key: "saves_share", Title: "of the time", Help: "Of the unprofiled time of the stages, or of the timeline", Priority: 4, Unit: Share, Value: func(r *findingRow) any { return r.Share }},
+		{Key: "text", Format: Words, Value: func(r *findingRow) any { return r.Text }},
 	},
 }
 
 // Findings shows what matters in a result, and as notes what could not be told.
 func Findings(r *analysis.Result) Printable {
-	var rows []FindingRow
+	var rows []findingRow
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		rows = append(rows, FindingRow{
+		rows = append(rows, findingRow{
 			ID: f.ID, Kind: "finding", Weight: f.Weight, Code: string(f.Code), Text: message.Text(f.Fact), Stage: f.Fact.Text("stage"), Params: f.Params,
 			How: []string{}, Assumes: []string{}, Evidence: []Measured{},
 		})
@@ -72,9 +72,9 @@ func Findings(r *analysis.Result) Printable {
 	return FindingView.table(Slice(rows), func() []string { return untold(r) })
 }
 
-func savingRow(o *analysis.Opportunity) FindingRow {
+func savingRow(o *analysis.Opportunity) findingRow {
 	ns := int64(o.Seconds * 1e9)
-	row := FindingRow{
+	row := findingRow{
 		ID: o.ID, Kind: "saving", Code: string(o.Title.Code), Text: message.Text(o.Title), Stage: o.Stage, SavesNS: &ns, Bound: boundOf(o), Share: o.Share, Params: o.Title.Params,
 		How: append([]string{}, message.Texts(o.How)...), Assumes: append([]string{}, message.Texts(o.Assumes)...), Evidence: []Measured{},
 	}
@@ -125,8 +125,8 @@ func untold(r *analysis.Result) []string {
 	return out
 }
 
-// An ExperimentRow is a run that is worth making.
-type ExperimentRow struct {
+// An experimentRow is a run that is worth making.
+type experimentRow struct {
 	Place     int      `json:"place"` // 1 is the most promising
 	Code      string   `json:"code"`
 	Why       string   `json:"why"`
@@ -139,27 +139,27 @@ type ExperimentRow struct {
 }
 
 // ExperimentView is what to run next.
-var ExperimentView = View[ExperimentRow]{
+var ExperimentView = View[experimentRow]{
 	Name: "next", Order: Order{Words: "promise: changes by what they can save, then measurements"}, Everything: "--json",
-	Columns: []Column[ExperimentRow]{
-		{Key: "place", Title: "#", Unit: Count, Value: func(r *ExperimentRow) any { return r.Place }},
-		{Key: "code", Detail: true, Value: func(r *ExperimentRow) any { return r.Code }},
-		{Key: "from", Detail: true, Format: ID, Value: func(r *ExperimentRow) any { return orNil(r.From) }},
-		{Key: "bound", Value: func(r *ExperimentRow) any { return orNil(r.Bound) }, Show: func(r *ExperimentRow) any { return bounded(r.Bound) }},
-		{Key: "saves_ns", Title: "saves", Unit: Nanoseconds, Value: func(r *ExperimentRow) any { return r.SavesNS }},
-		{Key: "why", Format: Words, Value: func(r *ExperimentRow) any { return r.Why }},
-		{Key: "run", Format: ID, Value: func(r *ExperimentRow) any { return r.Run }},
-		{Key: "no_run", Detail: true, Format: Words, Value: func(r *ExperimentRow) any { return orNil(r.NoRun) }},
+	Columns: []Column[experimentRow]{
+		{Key: "place", Title: "#", Unit: Count, Value: func(r *experimentRow) any { return r.Place }},
+		{Key: "code", Detail: true, Value: func(r *experimentRow) any { return r.Code }},
+		{Key: "from", Detail: true, Format: ID, Value: func(r *experimentRow) any { return orNil(r.From) }},
+		{Key: "bound", Value: func(r *experimentRow) any { return orNil(r.Bound) }, Show: func(r *experimentRow) any { return bounded(r.Bound) }},
+		{Key: "saves_ns", Title: "saves", Unit: Nanoseconds, Value: func(r *experimentRow) any { return r.SavesNS }},
+		{Key: "why", Format: Words, Value: func(r *experimentRow) any { return r.Why }},
+		{Key: "run", Format: ID, Value: func(r *experimentRow) any { return r.Run }},
+		{Key: "no_run", Detail: true, Format: Words, Value: func(r *experimentRow) any { return orNil(r.NoRun) }},
 	},
 }
 
 // Experiments shows what to run next.
 func Experiments(list []experiment.Experiment) Printable {
-	rows := make([]ExperimentRow, len(list))
+	rows := make([]experimentRow, len(list))
 	var notes []string
 	for i := range list {
 		x := &list[i]
-		rows[i] = ExperimentRow{Place: i + 1, Code: string(x.Why.Code), Why: message.Text(x.Why), From: x.From, SavesNS: x.SavesNS, Bound: experimentBound(x), Overrides: append([]string{}, x.Overrides...)}
+		rows[i] = experimentRow{Place: i + 1, Code: string(x.Why.Code), Why: message.Text(x.Why), From: x.From, SavesNS: x.SavesNS, Bound: experimentBound(x), Overrides: append([]string{}, x.Overrides...)}
 		if x.Line != "" {
 			rows[i].Run = &x.Line
 			continue

@@ -18,10 +18,10 @@ type kernelLine struct {
 	rest                    *analysis.Rest
 }
 
-// ResultKernelView is the kernels of a result, told apart by name, grid and block.
+// resultKernelView is the kernels of a result, told apart by name, grid and block.
 // The summary, the Markdown pages and the page walk it; its keys are those of
 // result.json.
-var ResultKernelView = View[kernelLine]{
+var resultKernelView = View[kernelLine]{
 	Name: "result_kernels", Order: Order{Key: "total_ns", Descending: true},
 	Columns: []Column[kernelLine]{
 		{Key: "short", Title: "kernel", Format: Name, Value: func(k *kernelLine) any { return k.name }},
@@ -111,8 +111,8 @@ func noVerdict(k *analysis.Kernel) string {
 	return message.Phrase("no-verdict-on-limiter") + why
 }
 
-// CategoryView is the GPU time by category.
-var CategoryView = View[analysis.CategoryTime]{
+// categoryView is the GPU time by category.
+var categoryView = View[analysis.CategoryTime]{
 	Name: "categories", Order: Order{Key: "ns", Descending: true},
 	Columns: []Column[analysis.CategoryTime]{
 		{Key: "label", Title: "category", Value: func(c *analysis.CategoryTime) any { return categoryLabel(c) }},
@@ -137,8 +137,8 @@ type regionKernel struct {
 	why   string   // what to know of the limiter there
 }
 
-// RegionKernelView is the kernels of one region.
-var RegionKernelView = View[regionKernel]{
+// regionKernelView is the kernels of one region.
+var regionKernelView = View[regionKernel]{
 	Name: "region_kernels", Order: Order{Key: "ns", Descending: true},
 	Columns: []Column[regionKernel]{
 		{Key: "kernel", Format: Name, Value: func(k *regionKernel) any { return k.name }},

@@ -11,8 +11,8 @@ import (
 // column, where several
 const stripDrawn fact.Code = "page-strip"
 
-// An OutlierRow is a layer that took longer in a step than it usually does.
-type OutlierRow struct {
+// An outlierRow is a layer that took longer in a step than it usually does.
+type outlierRow struct {
 	Step     int
 	Group    string
 	Layer    string
@@ -20,27 +20,27 @@ type OutlierRow struct {
 	MedianNS int64
 }
 
-// OutlierView are the layers that stand out in a step.
-var OutlierView = View[OutlierRow]{
+// outlierView are the layers that stand out in a step.
+var outlierView = View[outlierRow]{
 	Name: "outliers", Order: Order{Key: "more_ns", Descending: true},
-	Columns: []Column[OutlierRow]{
-		{Key: "layer", Format: ID, Value: func(r *OutlierRow) any { return r.Layer }},
-		{Key: "step", Unit: Count, Value: func(r *OutlierRow) any { return r.Step }},
-		{Key: "group", Title: "kind of step", Value: func(r *OutlierRow) any { return r.Group }},
-		{Key: "gpu_ns", Title: "GPU time", Unit: Nanoseconds, Group: "time", Value: func(r *OutlierRow) any { return r.NS }},
-		{Key: "median_ns", Title: "median of the layer", Unit: Nanoseconds, Group: "time", Value: func(r *OutlierRow) any { return r.MedianNS }},
-		{Key: "more_ns", Title: "more than that", Unit: Nanoseconds, Group: "time", Value: func(r *OutlierRow) any { return r.NS - r.MedianNS }},
+	Columns: []Column[outlierRow]{
+		{Key: "layer", Format: ID, Value: func(r *outlierRow) any { return r.Layer }},
+		{Key: "step", Unit: Count, Value: func(r *outlierRow) any { return r.Step }},
+		{Key: "group", Title: "kind of step", Value: func(r *outlierRow) any { return r.Group }},
+		{Key: "gpu_ns", Title: "GPU time", Unit: Nanoseconds, Group: "time", Value: func(r *outlierRow) any { return r.NS }},
+		{Key: "median_ns", Title: "median of the layer", Unit: Nanoseconds, Group: "time", Value: func(r *outlierRow) any { return r.MedianNS }},
+		{Key: "more_ns", Title: "more than that", Unit: Nanoseconds, Group: "time", Value: func(r *outlierRow) any { return r.NS - r.MedianNS }},
 	},
 }
 
-func outlierRows(r *analysis.Result) (rows []*OutlierRow) {
+func outlierRows(r *analysis.Result) (rows []*outlierRow) {
 	if r.Steps == nil || r.Steps.Strip == nil {
 		return nil
 	}
 	s := r.Steps.Strip
 	for _, o := range s.Outliers {
 		c := &s.Columns[o.Column]
-		rows = append(rows, &OutlierRow{Step: c.First, Group: c.Group, Layer: s.Layers[o.Layer], NS: o.NS, MedianNS: o.MedianNS})
+		rows = append(rows, &outlierRow{Step: c.First, Group: c.Group, Layer: s.Layers[o.Layer], NS: o.NS, MedianNS: o.MedianNS})
 	}
 	return rows
 }

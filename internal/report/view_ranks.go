@@ -124,8 +124,8 @@ func rankNotes(r *analysis.Result) []string {
 	return notes
 }
 
-// A RankStageRow is one stage of one part.
-type RankStageRow struct {
+// A rankStageRow is one stage of one part.
+type rankStageRow struct {
 	Part     string `json:"part"`
 	Rank     *int   `json:"rank"`
 	Host     string `json:"host"`
@@ -142,34 +142,34 @@ type RankStageRow struct {
 }
 
 // RankStageView is the matrix of parts and stages, a row a cell.
-var RankStageView = View[RankStageRow]{
+var RankStageView = View[rankStageRow]{
 	Name: "ranks", Order: Order{Words: "stage, then rank, window and repeat"},
-	Columns: []Column[RankStageRow]{
-		{Key: "stage", Value: func(r *RankStageRow) any { return r.Stage }},
-		{Key: "part", Value: func(r *RankStageRow) any { return r.Part }},
-		{Key: "rank", Detail: true, Unit: Count, Value: func(r *RankStageRow) any { return r.Rank }},
-		{Key: "host", Detail: true, Value: func(r *RankStageRow) any { return r.Host }},
-		{Key: "window", Detail: true, Unit: Count, Value: func(r *RankStageRow) any { return orNil(r.Window) }},
-		{Key: "repeat", Detail: true, Unit: Count, Value: func(r *RankStageRow) any { return orNil(r.Repeat) }},
-		{Key: "passes", Priority: 3, Unit: Count, Value: func(r *RankStageRow) any { return r.Passes }},
-		{Key: "pass_ns", Title: "mean pass", Unit: Nanoseconds, Group: "time", Value: func(r *RankStageRow) any { return r.PassNS }},
-		{Key: "wall_ns", Title: "all passes", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *RankStageRow) any { return r.WallNS }},
-		{Key: "gpu_busy_ns", Title: "GPU busy", Priority: 4, Unit: Nanoseconds, Group: "time", Value: func(r *RankStageRow) any { return r.BusyNS }},
-		{Key: "launches", Priority: 5, Unit: Count, Value: func(r *RankStageRow) any { return r.Launches }},
-		{Key: "over_median", Title: "over median", Priority: 1, Unit: Share, Value: func(r *RankStageRow) any { return r.Slower }},
+	Columns: []Column[rankStageRow]{
+		{Key: "stage", Value: func(r *rankStageRow) any { return r.Stage }},
+		{Key: "part", Value: func(r *rankStageRow) any { return r.Part }},
+		{Key: "rank", Detail: true, Unit: Count, Value: func(r *rankStageRow) any { return r.Rank }},
+		{Key: "host", Detail: true, Value: func(r *rankStageRow) any { return r.Host }},
+		{Key: "window", Detail: true, Unit: Count, Value: func(r *rankStageRow) any { return orNil(r.Window) }},
+		{Key: "repeat", Detail: true, Unit: Count, Value: func(r *rankStageRow) any { return orNil(r.Repeat) }},
+		{Key: "passes", Priority: 3, Unit: Count, Value: func(r *rankStageRow) any { return r.Passes }},
+		{Key: "pass_ns", Title: "mean pass", Unit: Nanoseconds, Group: "time", Value: func(r *rankStageRow) any { return r.PassNS }},
+		{Key: "wall_ns", Title: "all passes", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *rankStageRow) any { return r.WallNS }},
+		{Key: "gpu_busy_ns", Title: "GPU busy", Priority: 4, Unit: Nanoseconds, Group: "time", Value: func(r *rankStageRow) any { return r.BusyNS }},
+		{Key: "launches", Priority: 5, Unit: Count, Value: func(r *rankStageRow) any { return r.Launches }},
+		{Key: "over_median", Title: "over median", Priority: 1, Unit: Share, Value: func(r *rankStageRow) any { return r.Slower }},
 	},
 }
 
 // RankStages shows the matrix of parts and stages.
 func RankStages(r *analysis.Result) Printable {
-	var rows []RankStageRow
+	var rows []rankStageRow
 	if r.Across != nil {
 		for _, d := range r.Across.Stages {
 			for i := range r.Parts {
 				p := &r.Parts[i]
 				for _, s := range p.Stages {
 					if s.Stage == d.Name {
-						rows = append(rows, RankStageRow{
+						rows = append(rows, rankStageRow{
 							Part: partName(r, i), Rank: p.Of.Rank, Host: p.Of.Host, Window: p.Of.Window, Repeat: p.Of.Repeat,
 							Stage: s.Stage, Passes: s.Passes, PassNS: s.PassNS, WallNS: s.WallNS, BusyNS: s.BusyNS, Launches: s.Launches, Slower: s.OverMedian,
 						})
@@ -181,8 +181,8 @@ func RankStages(r *analysis.Result) Printable {
 	return RankStageView.table(Slice(rows), func() []string { return rankNotes(r) })
 }
 
-// A RankMeasureRow is one number over all parts.
-type RankMeasureRow struct {
+// A rankMeasureRow is one number over all parts.
+type rankMeasureRow struct {
 	Measure string `json:"measure"` // of whole parts: wall, busy, ...; or the mean pass of a stage
 	Stage   string `json:"stage"`   // "" for whole parts
 	analysis.Distribution
@@ -191,28 +191,28 @@ type RankMeasureRow struct {
 }
 
 // RankMeasureView is what is summed up over parts.
-var RankMeasureView = View[RankMeasureRow]{
+var RankMeasureView = View[rankMeasureRow]{
 	Name: "ranks", Order: Order{Words: "measure, then stage"},
 	Legend: "each number is over the parts, one value a part; the sum adds them up",
-	Columns: []Column[RankMeasureRow]{
-		{Key: "measure", Value: func(r *RankMeasureRow) any { return r.Measure }},
-		{Key: "stage", Value: func(r *RankMeasureRow) any { return r.Stage }},
-		{Key: "n", Title: "parts", Unit: Count, Value: func(r *RankMeasureRow) any { return r.N }},
-		{Key: "sum_ns", Priority: 1, Unit: Nanoseconds, Value: func(r *RankMeasureRow) any { return r.SumNS }},
-		{Key: "min_ns", Unit: Nanoseconds, Group: "time", Value: func(r *RankMeasureRow) any { return r.MinNS }},
-		{Key: "median_ns", Unit: Nanoseconds, Group: "time", Value: func(r *RankMeasureRow) any { return r.MedianNS }},
-		{Key: "max_ns", Unit: Nanoseconds, Group: "time", Value: func(r *RankMeasureRow) any { return r.MaxNS }},
-		{Key: "std_ns", Title: "spread", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *RankMeasureRow) any { return r.StdNS }},
-		{Key: "least_part", Title: "least", Priority: 4, Value: func(r *RankMeasureRow) any { return r.Fastest }},
-		{Key: "most_part", Title: "most", Priority: 3, Value: func(r *RankMeasureRow) any { return r.Slowest }},
+	Columns: []Column[rankMeasureRow]{
+		{Key: "measure", Value: func(r *rankMeasureRow) any { return r.Measure }},
+		{Key: "stage", Value: func(r *rankMeasureRow) any { return r.Stage }},
+		{Key: "n", Title: "parts", Unit: Count, Value: func(r *rankMeasureRow) any { return r.N }},
+		{Key: "sum_ns", Priority: 1, Unit: Nanoseconds, Value: func(r *rankMeasureRow) any { return r.SumNS }},
+		{Key: "min_ns", Unit: Nanoseconds, Group: "time", Value: func(r *rankMeasureRow) any { return r.MinNS }},
+		{Key: "median_ns", Unit: Nanoseconds, Group: "time", Value: func(r *rankMeasureRow) any { return r.MedianNS }},
+		{Key: "max_ns", Unit: Nanoseconds, Group: "time", Value: func(r *rankMeasureRow) any { return r.MaxNS }},
+		{Key: "std_ns", Title: "spread", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(r *rankMeasureRow) any { return r.StdNS }},
+		{Key: "least_part", Title: "least", Priority: 4, Value: func(r *rankMeasureRow) any { return r.Fastest }},
+		{Key: "most_part", Title: "most", Priority: 3, Value: func(r *rankMeasureRow) any { return r.Slowest }},
 	},
 }
 
 // RankMeasures shows what is summed up over parts.
 func RankMeasures(r *analysis.Result) Printable {
-	var rows []RankMeasureRow
+	var rows []rankMeasureRow
 	add := func(measure, stage string, d analysis.Distribution) {
-		rows = append(rows, RankMeasureRow{Measure: measure, Stage: stage, Distribution: d, Fastest: partName(r, d.Least), Slowest: partName(r, d.Most)})
+		rows = append(rows, rankMeasureRow{Measure: measure, Stage: stage, Distribution: d, Fastest: partName(r, d.Least), Slowest: partName(r, d.Most)})
 	}
 	if r.Across != nil {
 		for _, d := range r.Across.Times {
@@ -225,34 +225,34 @@ func RankMeasures(r *analysis.Result) Printable {
 	return RankMeasureView.table(Slice(rows), func() []string { return rankNotes(r) })
 }
 
-// A RankKernelRow is one kernel over all parts.
-type RankKernelRow struct {
+// A rankKernelRow is one kernel over all parts.
+type rankKernelRow struct {
 	analysis.KernelAcross
 	MostPart string `json:"most_part"`
 	of       int    // parts there are
 }
 
 // RankKernelView is the kernels of all parts.
-var RankKernelView = View[RankKernelRow]{
+var RankKernelView = View[rankKernelRow]{
 	Name: "ranks", Order: Order{Key: "sum_ns", Descending: true}, Legend: "launches and the sum add up all parts; min and max are of single parts that launched the kernel",
-	Columns: []Column[RankKernelRow]{
-		{Key: "sum_ns", Title: "sum", Unit: Nanoseconds, Value: func(r *RankKernelRow) any { return r.SumNS }},
-		{Key: "launches", Priority: 3, Unit: Count, Value: func(r *RankKernelRow) any { return r.Launches }},
-		{Key: "parts", Priority: 2, Value: func(r *RankKernelRow) any { return r.Parts }, Show: func(r *RankKernelRow) any { return fmt.Sprintf("%d of %d", r.Parts, r.of) }},
-		{Key: "min_ns", Priority: 4, Unit: Nanoseconds, Group: "part", Value: func(r *RankKernelRow) any { return r.MinNS }},
-		{Key: "max_ns", Priority: 1, Unit: Nanoseconds, Group: "part", Value: func(r *RankKernelRow) any { return r.MaxNS }},
-		{Key: "most_part", Title: "most", Priority: 5, Value: func(r *RankKernelRow) any { return r.MostPart }},
-		{Key: "category", Priority: 6, Value: func(r *RankKernelRow) any { return r.Category }},
-		{Key: "name", Title: "kernel", Format: Name, Value: func(r *RankKernelRow) any { return r.Name }},
+	Columns: []Column[rankKernelRow]{
+		{Key: "sum_ns", Title: "sum", Unit: Nanoseconds, Value: func(r *rankKernelRow) any { return r.SumNS }},
+		{Key: "launches", Priority: 3, Unit: Count, Value: func(r *rankKernelRow) any { return r.Launches }},
+		{Key: "parts", Priority: 2, Value: func(r *rankKernelRow) any { return r.Parts }, Show: func(r *rankKernelRow) any { return fmt.Sprintf("%d of %d", r.Parts, r.of) }},
+		{Key: "min_ns", Priority: 4, Unit: Nanoseconds, Group: "part", Value: func(r *rankKernelRow) any { return r.MinNS }},
+		{Key: "max_ns", Priority: 1, Unit: Nanoseconds, Group: "part", Value: func(r *rankKernelRow) any { return r.MaxNS }},
+		{Key: "most_part", Title: "most", Priority: 5, Value: func(r *rankKernelRow) any { return r.MostPart }},
+		{Key: "category", Priority: 6, Value: func(r *rankKernelRow) any { return r.Category }},
+		{Key: "name", Title: "kernel", Format: Name, Value: func(r *rankKernelRow) any { return r.Name }},
 	},
 }
 
 // RankKernels shows the kernels of all parts.
 func RankKernels(r *analysis.Result) Printable {
-	var rows []RankKernelRow
+	var rows []rankKernelRow
 	if r.Across != nil {
 		for _, k := range r.Across.Kernels {
-			rows = append(rows, RankKernelRow{KernelAcross: k, MostPart: partName(r, k.Most), of: r.Across.Parts})
+			rows = append(rows, rankKernelRow{KernelAcross: k, MostPart: partName(r, k.Most), of: r.Across.Parts})
 		}
 	}
 	return RankKernelView.table(Slice(rows), func() []string {

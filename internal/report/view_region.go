@@ -17,9 +17,9 @@ type regionLine struct {
 	folder  string // of its report; "" where there is none
 }
 
-// ResultRegionView is the regions of a result. Rows overlap: a region holds those
+// resultRegionView is the regions of a result. Rows overlap: a region holds those
 // that are nested in it.
-var ResultRegionView = View[regionLine]{
+var resultRegionView = View[regionLine]{
 	Name: "result_regions", Order: Order{Key: "kernel_ns", Descending: true},
 	Columns: []Column[regionLine]{
 		{Key: "path", Title: "region", Format: Name, Value: func(g *regionLine) any { return g.Path }},
@@ -132,7 +132,7 @@ var NcuRegionView = View[regionLine]{
 		{Key: "instances", Title: "ranges under ncu", Unit: Count, Value: func(g *regionLine) any { return orNil(g.Instances) }},
 		{Key: "kernels", Title: "launches under ncu", Unit: Count, Value: func(g *regionLine) any { return orNil(g.Kernels) }},
 		{Key: "ncu_ns", Title: "time under ncu", Unit: Nanoseconds, Value: func(g *regionLine) any { return g.NcuNS }},
-		{Key: "measured", Title: "measured by", Value: func(g *regionLine) any { return orNil(g.how()) }, Note: ResultRegionView.column("measured").Note},
+		{Key: "measured", Title: "measured by", Value: func(g *regionLine) any { return orNil(g.how()) }, Note: resultRegionView.column("measured").Note},
 		{Key: "limiter", Format: Words, Value: func(g *regionLine) any { return orNil(g.limiter) }},
 	},
 }
@@ -149,9 +149,9 @@ type regionCounter struct {
 	nested bool                   // launches in and outside nested regions are told apart
 }
 
-// RegionCounterView is the counters of a region, or of its launches outside nested
+// regionCounterView is the counters of a region, or of its launches outside nested
 // regions beside them.
-var RegionCounterView = View[regionCounter]{
+var regionCounterView = View[regionCounter]{
 	Name: "region_counters", Order: Order{Words: "the configuration"},
 	Columns: []Column[regionCounter]{
 		{Key: "name", Title: "metric", Format: Name, Value: func(m *regionCounter) any { return m.Name }},

@@ -235,8 +235,8 @@ func yesNo(p *bool) any {
 	return "no"
 }
 
-// An OperatorRow is one operator of the torch profiler.
-type OperatorRow struct {
+// An operatorRow is one operator of the torch profiler.
+type operatorRow struct {
 	Name          string   `json:"name"`
 	Shapes        string   `json:"shapes"`
 	Calls         int64    `json:"calls"`
@@ -262,7 +262,7 @@ type OperatorRow struct {
 }
 
 // device hides a device time where no operator has one.
-func (r *OperatorRow) device(us float64) any {
+func (r *operatorRow) device(us float64) any {
 	if r.onCPU {
 		return nil
 	}
@@ -270,26 +270,26 @@ func (r *OperatorRow) device(us float64) any {
 }
 
 // OperatorView is the operators of the torch profiler.
-var OperatorView = View[OperatorRow]{
+var OperatorView = View[operatorRow]{
 	Name: "operators", Order: Order{Key: "total_device_us", Descending: true}, Legend: "self leaves out the operators that an operator calls: device self adds up, totals overlap",
-	Columns: []Column[OperatorRow]{
-		{Key: "share", Priority: 4, Title: "of all device self", Unit: Share, Part: "self_device_us", Value: func(r *OperatorRow) any { return r.Share }},
-		{Key: "total_device_us", Title: "device total", Unit: Microseconds, Group: "device", Value: func(r *OperatorRow) any { return r.TotalDeviceUS }, Show: func(r *OperatorRow) any { return r.device(r.TotalDeviceUS) }},
-		{Key: "self_device_us", Priority: 5, Title: "device self", Unit: Microseconds, Group: "device", Value: func(r *OperatorRow) any { return r.SelfDeviceUS }, Show: func(r *OperatorRow) any { return r.device(r.SelfDeviceUS) }},
-		{Key: "total_cpu_us", Title: "CPU total", Priority: 7, Unit: Microseconds, Group: "cpu", Value: func(r *OperatorRow) any { return r.TotalCPUUS }},
-		{Key: "self_cpu_us", Title: "CPU self", Priority: 2, Unit: Microseconds, Group: "cpu", Value: func(r *OperatorRow) any { return r.SelfCPUUS }},
-		{Key: "calls", Priority: 3, Unit: Count, Value: func(r *OperatorRow) any { return r.Calls }},
-		{Key: "limiter", Priority: 8, Help: "What holds back more of the time of an operator's kernels than anything else, its own and those of the operators that it calls; in brackets the share of that time, and how much of it was counted, where that is not all", Format: Words, Value: func(r *OperatorRow) any { return orNil(r.Limiter) }, Show: func(r *OperatorRow) any { return orNil(r.limiter) }, Note: func(r *OperatorRow) string { return r.limiterWhy }},
-		{Key: "limiter_share", Title: "limited, of its kernels' time", Detail: true, Unit: Share, Value: func(r *OperatorRow) any { return r.LimiterShare }},
-		{Key: "limiter_coverage", Title: "counted, of its kernels' time", Detail: true, Unit: Share, Value: func(r *OperatorRow) any { return r.LimiterCoverage }},
-		{Key: "name", Title: "operator", Format: Name, Value: func(r *OperatorRow) any { return r.Name }},
-		{Key: "main_kernel", Priority: 6, Title: "main kernel", Format: Name, Value: func(r *OperatorRow) any { return orNil(r.MainKernel) }},
-		{Key: "module", Priority: 7, Title: "main module", Help: "Place in the model that called it and took most of its device time, of its calls where none took any", Format: Name, Value: func(r *OperatorRow) any { return orNil(r.Module) }},
-		{Key: "modules", Detail: true, Value: func(r *OperatorRow) any { return r.Modules }},
-		{Key: "through", Format: Name, Detail: true, Value: func(r *OperatorRow) any { return orNil(r.Through) }},
-		{Key: "shapes", Detail: true, Value: func(r *OperatorRow) any { return r.Shapes }},
-		{Key: "kernels", Detail: true, Value: func(r *OperatorRow) any { return r.Kernels }},
-		{Key: "why", Priority: 9, Title: "no device self because", Format: Words, Value: func(r *OperatorRow) any { return orNil(r.Why) }},
+	Columns: []Column[operatorRow]{
+		{Key: "share", Priority: 4, Title: "of all device self", Unit: Share, Part: "self_device_us", Value: func(r *operatorRow) any { return r.Share }},
+		{Key: "total_device_us", Title: "device total", Unit: Microseconds, Group: "device", Value: func(r *operatorRow) any { return r.TotalDeviceUS }, Show: func(r *operatorRow) any { return r.device(r.TotalDeviceUS) }},
+		{Key: "self_device_us", Priority: 5, Title: "device self", Unit: Microseconds, Group: "device", Value: func(r *operatorRow) any { return r.SelfDeviceUS }, Show: func(r *operatorRow) any { return r.device(r.SelfDeviceUS) }},
+		{Key: "total_cpu_us", Title: "CPU total", Priority: 7, Unit: Microseconds, Group: "cpu", Value: func(r *operatorRow) any { return r.TotalCPUUS }},
+		{Key: "self_cpu_us", Title: "CPU self", Priority: 2, Unit: Microseconds, Group: "cpu", Value: func(r *operatorRow) any { return r.SelfCPUUS }},
+		{Key: "calls", Priority: 3, Unit: Count, Value: func(r *operatorRow) any { return r.Calls }},
+		{Key: "limiter", Priority: 8, Help: "What holds back more of the time of an operator's kernels than anything else, its own and those of the operators that it calls; in brackets the share of that time, and how much of it was counted, where that is not all", Format: Words, Value: func(r *operatorRow) any { return orNil(r.Limiter) }, Show: func(r *operatorRow) any { return orNil(r.limiter) }, Note: func(r *operatorRow) string { return r.limiterWhy }},
+		{Key: "limiter_share", Title: "limited, of its kernels' time", Detail: true, Unit: Share, Value: func(r *operatorRow) any { return r.LimiterShare }},
+		{Key: "limiter_coverage", Title: "counted, of its kernels' time", Detail: true, Unit: Share, Value: func(r *operatorRow) any { return r.LimiterCoverage }},
+		{Key: "name", Title: "operator", Format: Name, Value: func(r *operatorRow) any { return r.Name }},
+		{Key: "main_kernel", Priority: 6, Title: "main kernel", Format: Name, Value: func(r *operatorRow) any { return orNil(r.MainKernel) }},
+		{Key: "module", Priority: 7, Title: "main module", Help: "Place in the model that called it and took most of its device time, of its calls where none took any", Format: Name, Value: func(r *operatorRow) any { return orNil(r.Module) }},
+		{Key: "modules", Detail: true, Value: func(r *operatorRow) any { return r.Modules }},
+		{Key: "through", Format: Name, Detail: true, Value: func(r *operatorRow) any { return orNil(r.Through) }},
+		{Key: "shapes", Detail: true, Value: func(r *operatorRow) any { return r.Shapes }},
+		{Key: "kernels", Detail: true, Value: func(r *operatorRow) any { return r.Kernels }},
+		{Key: "why", Priority: 9, Title: "no device self because", Format: Words, Value: func(r *operatorRow) any { return orNil(r.Why) }},
 	},
 }
 
@@ -303,11 +303,11 @@ func Operators(r *analysis.Result) Printable {
 	return t
 }
 
-func operatorRows(r *analysis.Result, n *names) []OperatorRow {
+func operatorRows(r *analysis.Result, n *names) []operatorRow {
 	onCPU := r.OnlyCPU()
-	rows := make([]OperatorRow, 0, len(r.Operators))
+	rows := make([]operatorRow, 0, len(r.Operators))
 	for _, o := range byTotal(r.Operators) {
-		x := OperatorRow{onCPU: onCPU, Name: o.Name, Shapes: o.Shapes, Calls: o.Calls, TotalDeviceUS: o.TotalDeviceUS, SelfDeviceUS: o.SelfDeviceUS,
+		x := operatorRow{onCPU: onCPU, Name: o.Name, Shapes: o.Shapes, Calls: o.Calls, TotalDeviceUS: o.TotalDeviceUS, SelfDeviceUS: o.SelfDeviceUS,
 			TotalCPUUS: o.TotalCPUUS, SelfCPUUS: o.SelfCPUUS, Kernels: append([]string{}, o.Kernels...), Why: message.Text(o.Why)}
 		if !onCPU { // the share is of device time
 			x.Share = o.Share
@@ -349,8 +349,8 @@ func operatorNotes(r *analysis.Result) []string {
 	return notes
 }
 
-// A RooflineRow is one kernel against one compute roof and one memory level.
-type RooflineRow struct {
+// A rooflineRow is one kernel against one compute roof and one memory level.
+type rooflineRow struct {
 	KernelID  string   `json:"kernel_id"`
 	Grid      [3]int64 `json:"grid"`
 	Block     [3]int64 `json:"block"`
@@ -373,40 +373,40 @@ type RooflineRow struct {
 const roofsLegend = "roofs are those of the longest counted launch; of roof is held against the limits at the clock of the kernel's own launch, so the two may differ by their clocks"
 
 // RooflineView is the points of the roofline.
-var RooflineView = View[RooflineRow]{
+var RooflineView = View[rooflineRow]{
 	Name: "roofline", Order: Order{Key: "kernel_total_ns", Descending: true}, Legend: roofsLegend,
-	Columns: []Column[RooflineRow]{
-		{Key: "kernel_id", Detail: true, Value: func(r *RooflineRow) any { return r.KernelID }},
-		{Key: "dtype", Title: "arithmetic", Format: Words, Value: func(r *RooflineRow) any { return r.DType }, Show: func(r *RooflineRow) any { return r.arithmetic }},
-		{Key: "memory", Value: func(r *RooflineRow) any { return r.Memory }, Show: func(r *RooflineRow) any { return r.level }},
-		{Key: "flop_per_byte", Priority: 3, Title: "FLOP/B", Unit: Count, Value: func(r *RooflineRow) any { return r.Intensity }},
-		{Key: "flop_per_s", Priority: 2, Title: "FLOP/s", Unit: FLOPPerSecond, Value: func(r *RooflineRow) any { return r.FLOPS }},
-		{Key: "roof_flop_per_s", Detail: true, Value: func(r *RooflineRow) any { return r.Roof }},
-		{Key: "roof_byte_per_s", Detail: true, Value: func(r *RooflineRow) any { return r.Bandwidth }},
-		{Key: "attained", Title: "of roof", Unit: Share, Value: func(r *RooflineRow) any { return r.Attained }},
-		{Key: "kernel_total_ns", Priority: 4, Title: "total", Unit: Nanoseconds, Value: func(r *RooflineRow) any { return r.NS }, Show: func(r *RooflineRow) any {
+	Columns: []Column[rooflineRow]{
+		{Key: "kernel_id", Detail: true, Value: func(r *rooflineRow) any { return r.KernelID }},
+		{Key: "dtype", Title: "arithmetic", Format: Words, Value: func(r *rooflineRow) any { return r.DType }, Show: func(r *rooflineRow) any { return r.arithmetic }},
+		{Key: "memory", Value: func(r *rooflineRow) any { return r.Memory }, Show: func(r *rooflineRow) any { return r.level }},
+		{Key: "flop_per_byte", Priority: 3, Title: "FLOP/B", Unit: Count, Value: func(r *rooflineRow) any { return r.Intensity }},
+		{Key: "flop_per_s", Priority: 2, Title: "FLOP/s", Unit: FLOPPerSecond, Value: func(r *rooflineRow) any { return r.FLOPS }},
+		{Key: "roof_flop_per_s", Detail: true, Value: func(r *rooflineRow) any { return r.Roof }},
+		{Key: "roof_byte_per_s", Detail: true, Value: func(r *rooflineRow) any { return r.Bandwidth }},
+		{Key: "attained", Title: "of roof", Unit: Share, Value: func(r *rooflineRow) any { return r.Attained }},
+		{Key: "kernel_total_ns", Priority: 4, Title: "total", Unit: Nanoseconds, Value: func(r *rooflineRow) any { return r.NS }, Show: func(r *rooflineRow) any {
 			if r.NS == 0 { // the timeline has no launch of it
 				return nil
 			}
 			return r.NS
 		}},
-		{Key: "limiter", Priority: 5, Format: Words, Value: func(r *RooflineRow) any { return orNil(r.Limiter) }},
-		{Key: "grid", Priority: 6, Value: func(r *RooflineRow) any { return dims(r.Grid) }},
-		{Key: "block", Detail: true, Value: func(r *RooflineRow) any { return dims(r.Block) }},
-		{Key: "short_name", Title: "kernel", Format: Name, Value: func(r *RooflineRow) any { return r.Short }},
-		{Key: "kernel", Detail: true, Value: func(r *RooflineRow) any { return r.Kernel }},
+		{Key: "limiter", Priority: 5, Format: Words, Value: func(r *rooflineRow) any { return orNil(r.Limiter) }},
+		{Key: "grid", Priority: 6, Value: func(r *rooflineRow) any { return dims(r.Grid) }},
+		{Key: "block", Detail: true, Value: func(r *rooflineRow) any { return dims(r.Block) }},
+		{Key: "short_name", Title: "kernel", Format: Name, Value: func(r *rooflineRow) any { return r.Short }},
+		{Key: "kernel", Detail: true, Value: func(r *rooflineRow) any { return r.Kernel }},
 	},
 }
 
 // rooflineRows are the points with what they are held against.
-func rooflineRows(r *analysis.Result, n *names) []RooflineRow {
+func rooflineRows(r *analysis.Result, n *names) []rooflineRow {
 	roofs := map[string]*float64{}
 	for i := range r.Roofline.Roofs {
 		roofs[r.Roofline.Roofs[i].ID] = &r.Roofline.Roofs[i].Value
 	}
-	rows := make([]RooflineRow, len(r.Roofline.Points))
+	rows := make([]rooflineRow, len(r.Roofline.Points))
 	for i, p := range r.Roofline.Points {
-		rows[i] = RooflineRow{KernelID: p.Kernel, DType: p.DType, Memory: p.Memory, Intensity: p.Intensity, FLOPS: p.FLOPS, Attained: p.Attained, NS: p.NS,
+		rows[i] = rooflineRow{KernelID: p.Kernel, DType: p.DType, Memory: p.Memory, Intensity: p.Intensity, FLOPS: p.FLOPS, Attained: p.Attained, NS: p.NS,
 			Roof: roofs[p.DType], Bandwidth: roofs[p.Memory], arithmetic: roofLabel(r, p.DType), level: roofLabel(r, p.Memory)}
 		if k := n.find(p.Kernel); k >= 0 {
 			rows[i].Short, rows[i].Kernel, rows[i].Limiter = n.of(k), r.Kernels[k].Name, limiter(&r.Kernels[k].Limiter)

@@ -79,8 +79,8 @@ func steps(list []runs.StepState) string {
 	return strings.Join(parts, ", ")
 }
 
-// StepView is how often the steps of runs succeed and how long they take.
-var StepView = View[runs.StepStats]{
+// stepView is how often the steps of runs succeed and how long they take.
+var stepView = View[runs.StepStats]{
 	Name: "run_stats", Order: Order{Words: "the pipeline"}, Everything: "--json",
 	Columns: []Column[runs.StepStats]{
 		{Key: "name", Title: "stage", Value: func(r *runs.StepStats) any { return r.Name }},
@@ -99,7 +99,7 @@ var StepView = View[runs.StepStats]{
 
 // StageStatistics shows how often steps succeed and how long they take.
 func StageStatistics(rows []runs.StepStats, notes []string) Printable {
-	return StepView.table(Slice(rows), func() []string { return notes })
+	return stepView.table(Slice(rows), func() []string { return notes })
 }
 
 func successRate(r *runs.StepStats) any {

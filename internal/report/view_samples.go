@@ -7,8 +7,8 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 )
 
-// A SampleRow has the sampled counters of a region, or of the steps of a kind.
-type SampleRow struct {
+// A sampleRow has the sampled counters of a region, or of the steps of a kind.
+type sampleRow struct {
 	Of        string // region, or steps
 	Name      string
 	Instances int
@@ -17,30 +17,30 @@ type SampleRow struct {
 }
 
 // SampleView are the sampled counters.
-var SampleView = View[SampleRow]{
+var SampleView = View[sampleRow]{
 	Name: "samples", Order: Order{Key: "span_ns", Descending: true},
 	Legend: "sampled by nsys while the program ran, not counted by ncu: means over readings that lie wholly inside, as shares of what the unit can do; ± is the standard error plus what rounding of the readings to whole percents can hide. Regions shorter than 1 ms are left out",
-	Columns: append([]Column[SampleRow]{
-		{Key: "of", Detail: true, Value: func(r *SampleRow) any { return r.Of }},
-		{Key: "name", Title: "region or steps", Format: ID, Value: func(r *SampleRow) any { return r.Name }},
-		{Key: "instances", Priority: 3, Unit: Count, Value: func(r *SampleRow) any { return r.Instances }},
-		{Key: "span_ns", Title: "time", Priority: 2, Unit: Nanoseconds, Value: func(r *SampleRow) any { return orNil(r.SpanNS) }},
-		{Key: "samples", Title: "readings", Priority: 1, Unit: Count, Value: func(r *SampleRow) any { return r.samples() }},
+	Columns: append([]Column[sampleRow]{
+		{Key: "of", Detail: true, Value: func(r *sampleRow) any { return r.Of }},
+		{Key: "name", Title: "region or steps", Format: ID, Value: func(r *sampleRow) any { return r.Name }},
+		{Key: "instances", Priority: 3, Unit: Count, Value: func(r *sampleRow) any { return r.Instances }},
+		{Key: "span_ns", Title: "time", Priority: 2, Unit: Nanoseconds, Value: func(r *sampleRow) any { return orNil(r.SpanNS) }},
+		{Key: "samples", Title: "readings", Priority: 1, Unit: Count, Value: func(r *sampleRow) any { return r.samples() }},
 	}, sampleColumns("gpu_active", 3, "sm_active", 0, "sm_issue", 4, "tensor_active", 0, "dram_read", 0, "dram_write", 0)...),
 }
 
 // sampleColumns are the mean and the error of each counter: ID, priority.
-func sampleColumns(of ...any) (out []Column[SampleRow]) {
+func sampleColumns(of ...any) (out []Column[sampleRow]) {
 	for i := 0; i+1 < len(of); i += 2 {
 		id := of[i].(string)
 		out = append(out,
-			Column[SampleRow]{Key: id, Title: message.Label("sampled", id), Priority: of[i+1].(int), Unit: Share, Value: func(r *SampleRow) any {
+			Column[sampleRow]{Key: id, Title: message.Label("sampled", id), Priority: of[i+1].(int), Unit: Share, Value: func(r *sampleRow) any {
 				if m := r.metric(id); m != nil {
 					return m.Mean
 				}
 				return nil
 			}},
-			Column[SampleRow]{Key: id + "_error", Title: "±", Priority: 6, Unit: Share, Value: func(r *SampleRow) any {
+			Column[sampleRow]{Key: id + "_error", Title: "±", Priority: 6, Unit: Share, Value: func(r *sampleRow) any {
 				if m := r.metric(id); m != nil {
 					return m.Error
 				}
@@ -50,7 +50,7 @@ func sampleColumns(of ...any) (out []Column[SampleRow]) {
 	return out
 }
 
-func (r *SampleRow) metric(id string) *analysis.Sampled {
+func (r *sampleRow) metric(id string) *analysis.Sampled {
 	for i := range r.Metrics {
 		if r.Metrics[i].Metric == id {
 			return &r.Metrics[i]
@@ -59,7 +59,7 @@ func (r *SampleRow) metric(id string) *analysis.Sampled {
 	return nil
 }
 
-func (r *SampleRow) samples() int {
+func (r *sampleRow) samples() int {
 	n := 0
 	for _, m := range r.Metrics {
 		n = max(n, m.Samples)
@@ -68,16 +68,16 @@ func (r *SampleRow) samples() int {
 }
 
 // sampleRows are the kinds of steps of a server, then the regions.
-func sampleRows(r *analysis.Result) (rows []SampleRow) {
+func sampleRows(r *analysis.Result) (rows []sampleRow) {
 	if r.Serving != nil {
 		for i := range r.Serving.Steps {
 			if c := &r.Serving.Steps[i]; len(c.Sampled) > 0 {
-				rows = append(rows, SampleRow{Of: "steps", Name: stepClassName(c), Instances: c.Steps, SpanNS: int64(c.Time.Mean * float64(c.Steps)), Metrics: c.Sampled})
+				rows = append(rows, sampleRow{Of: "steps", Name: stepClassName(c), Instances: c.Steps, SpanNS: int64(c.Time.Mean * float64(c.Steps)), Metrics: c.Sampled})
 			}
 		}
 	}
 	for _, s := range r.Sampled {
-		rows = append(rows, SampleRow{Of: "region", Name: s.Path, Instances: s.Instances, SpanNS: s.SpanNS, Metrics: s.Metrics})
+		rows = append(rows, sampleRow{Of: "region", Name: s.Path, Instances: s.Instances, SpanNS: s.SpanNS, Metrics: s.Metrics})
 	}
 	return rows
 }

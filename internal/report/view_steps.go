@@ -6,23 +6,23 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 )
 
-// A StepPartRow is a kernel or a layer in the steps of one kind and batch size.
-type StepPartRow struct {
+// A stepPartRow is a kernel or a layer in the steps of one kind and batch size.
+type stepPartRow struct {
 	class *analysis.StepClass
 	analysis.StepPart
 }
 
 // stepPartView declares the table of kernels or of layers.
-func stepPartView(key, legend string, show func(r *StepPartRow) any) View[StepPartRow] {
-	return View[StepPartRow]{
+func stepPartView(key, legend string, show func(r *stepPartRow) any) View[stepPartRow] {
+	return View[stepPartRow]{
 		Name: "steps", Order: Order{Words: "kind of step, then GPU time"}, Legend: legend,
-		Columns: []Column[StepPartRow]{
-			{Key: "kind", Value: func(r *StepPartRow) any { return string(r.class.Kind) }},
-			{Key: "batch", Value: func(r *StepPartRow) any { return batchName(r.class) }},
-			{Key: key, Format: Name, Value: func(r *StepPartRow) any { return r.Name }, Show: show},
-			{Key: "launches", Priority: 2, Unit: Count, Value: func(r *StepPartRow) any { return r.Launches }},
-			{Key: "gpu_ns", Title: "GPU time", Unit: Nanoseconds, Value: func(r *StepPartRow) any { return r.NS }},
-			{Key: "share", Title: "of these steps", Priority: 1, Unit: Share, Value: func(r *StepPartRow) any { return r.Share }},
+		Columns: []Column[stepPartRow]{
+			{Key: "kind", Value: func(r *stepPartRow) any { return string(r.class.Kind) }},
+			{Key: "batch", Value: func(r *stepPartRow) any { return batchName(r.class) }},
+			{Key: key, Format: Name, Value: func(r *stepPartRow) any { return r.Name }, Show: show},
+			{Key: "launches", Priority: 2, Unit: Count, Value: func(r *stepPartRow) any { return r.Launches }},
+			{Key: "gpu_ns", Title: "GPU time", Unit: Nanoseconds, Value: func(r *stepPartRow) any { return r.NS }},
+			{Key: "share", Title: "of these steps", Priority: 1, Unit: Share, Value: func(r *stepPartRow) any { return r.Share }},
 		},
 	}
 }
@@ -35,7 +35,7 @@ const (
 // StepKernelView are the kernels of each kind of step, StepLayerView the layers.
 var (
 	StepKernelView = stepPartView("kernel", stepKernelsLegend, nil)
-	StepLayerView  = stepPartView("layer", stepLayersLegend, func(r *StepPartRow) any { return orNone(r.Name) })
+	StepLayerView  = stepPartView("layer", stepLayersLegend, func(r *stepPartRow) any { return orNone(r.Name) })
 )
 
 // StepTimeView are the steps of a server by intervals of their windows.
@@ -55,13 +55,13 @@ var StepTimeView = View[analysis.StepsAt]{
 }
 
 // stepPartRows are the parts of all classes, at most so many of each; 0 is all.
-func stepPartRows(s *analysis.Serving, of func(*analysis.StepClass) []analysis.StepPart, top int) []StepPartRow {
-	var rows []StepPartRow
+func stepPartRows(s *analysis.Serving, of func(*analysis.StepClass) []analysis.StepPart, top int) []stepPartRow {
+	var rows []stepPartRow
 	for i := range s.Steps {
 		c := &s.Steps[i]
 		for n, p := range of(c) {
 			if top == 0 || n < top {
-				rows = append(rows, StepPartRow{c, p})
+				rows = append(rows, stepPartRow{c, p})
 			}
 		}
 	}
@@ -85,8 +85,8 @@ var StepsBy = map[string]func(*analysis.Result) Printable{
 	},
 }
 
-func stepPartTable(v View[StepPartRow], r *analysis.Result, of func(*analysis.StepClass) []analysis.StepPart) Printable {
-	var rows []StepPartRow
+func stepPartTable(v View[stepPartRow], r *analysis.Result, of func(*analysis.StepClass) []analysis.StepPart) Printable {
+	var rows []stepPartRow
 	if r.Serving != nil {
 		rows = stepPartRows(r.Serving, of, 0)
 	}

@@ -25,9 +25,9 @@ func TestKeysStay(t *testing.T) {
 		"regions": {RegionView, reflect.TypeFor[timeline.RegionRow]()}, "ranges": {RangeView, reflect.TypeFor[timeline.RangeRow]()},
 		"launches timeline": {LaunchView, reflect.TypeFor[timeline.LaunchRow]()}, "launches counters": {CountedLaunchView, reflect.TypeFor[CountedLaunchRow]()},
 		"gaps": {GapView, reflect.TypeFor[timeline.GapRow]()}, "gap_groups": {GapGroupView, reflect.TypeFor[timeline.GapGroupRow]()}, "metrics": {MetricView.without("report"), nil},
-		"stages": {StageView, reflect.TypeFor[StageRow]()}, "operators": {OperatorView, reflect.TypeFor[OperatorRow]()}, "roofline": {RooflineView, reflect.TypeFor[RooflineRow]()},
+		"stages": {StageView, reflect.TypeFor[StageRow]()}, "operators": {OperatorView, reflect.TypeFor[operatorRow]()}, "roofline": {RooflineView, reflect.TypeFor[rooflineRow]()},
 		"flops": {FLOPsView, reflect.TypeFor[flops.Row]()}, "info": {FactView, reflect.TypeFor[Fact]()}, "runs": {RunView, reflect.TypeFor[runs.Summary]()},
-		"config_values": {ValueView, reflect.TypeFor[Value]()}, "config_options": {OptionView, reflect.TypeFor[Option]()},
+		"config_values": {valueView, reflect.TypeFor[Value]()}, "config_options": {optionView, reflect.TypeFor[Option]()},
 	}
 	text, err := os.ReadFile("testdata/keys.txt")
 	if err != nil {
@@ -181,7 +181,7 @@ func TestManyRowsAreSummedUp(t *testing.T) {
 func views() []Declared {
 	return []Declared{
 		KernelView, RegionView, RangeView, LaunchView, CountedLaunchView, GapGroupView, GapView, MetricView, StageView, OperatorView, RooflineView,
-		FLOPsView, FactView, ResultKernelView, CategoryView, RegionKernelView, ResultRegionView, NcuRegionView, RegionCounterView, UseView, RoofView, AggregateView,
-		OpportunityView, LaneView, DeviationView, FileView, LayerView, ModelStepView, StepGroupView, OutlierView, RunView, StepView, ValueView, OptionView, CheckView,
+		FLOPsView, FactView, resultKernelView, categoryView, regionKernelView, resultRegionView, NcuRegionView, regionCounterView, useView, roofView, aggregateView,
+		opportunityView, laneView, deviationView, fileView, LayerView, ModelStepView, StepGroupView, outlierView, RunView, stepView, valueView, optionView, checkView,
 	}
 }

@@ -15,8 +15,8 @@ type useLine struct {
 	why string // there is none, or what to know of it
 }
 
-// UseView is how much of the GPU's peaks the stages reach: MFU, HFU and MBU.
-var UseView = View[useLine]{
+// useView is how much of the GPU's peaks the stages reach: MFU, HFU and MBU.
+var useView = View[useLine]{
 	Name: "use", Order: Order{Words: "the program"},
 	Columns: []Column[useLine]{
 		{Key: "stage", Format: Name, Value: func(u *useLine) any { return u.stage }},
@@ -87,8 +87,8 @@ func peakNote(p *analysis.Peak) string {
 	return message.Phrase("peak-published") + basis
 }
 
-// RoofView is the limits that kernels and stages are held against.
-var RoofView = View[analysis.Peak]{
+// roofView is the limits that kernels and stages are held against.
+var roofView = View[analysis.Peak]{
 	Name: "roofs",
 	Columns: []Column[analysis.Peak]{
 		{Key: "id", Title: "limit", Value: func(p *analysis.Peak) any { return message.Label("peak", p.ID) }},
@@ -99,8 +99,8 @@ var RoofView = View[analysis.Peak]{
 	},
 }
 
-// AggregateView is the measures of the unprofiled run.
-var AggregateView = View[analysis.Aggregate]{
+// aggregateView is the measures of the unprofiled run.
+var aggregateView = View[analysis.Aggregate]{
 	Name: "aggregates",
 	Columns: []Column[analysis.Aggregate]{
 		{Key: "name", Title: "unprofiled run", Value: func(a *analysis.Aggregate) any { return aggregateLabel(a) }},
@@ -136,8 +136,8 @@ type opportunityLine struct {
 	place int
 }
 
-// OpportunityView is the changes by what they can save.
-var OpportunityView = View[opportunityLine]{
+// opportunityView is the changes by what they can save.
+var opportunityView = View[opportunityLine]{
 	Name: "opportunities", Order: Order{Key: "seconds", Descending: true},
 	Columns: []Column[opportunityLine]{
 		{Key: "place", Title: "#", Unit: Count, Value: func(o *opportunityLine) any { return o.place }},
@@ -165,8 +165,8 @@ type laneLine struct {
 	top string
 }
 
-// LaneView is the lanes of the timeline, for readers who do not see them drawn.
-var LaneView = View[laneLine]{
+// laneView is the lanes of the timeline, for readers who do not see them drawn.
+var laneView = View[laneLine]{
 	Name: "lanes",
 	Columns: []Column[laneLine]{
 		{Key: "label", Title: "lane", Value: func(l *laneLine) any { return l.Label }},
@@ -200,8 +200,8 @@ func laneLines(r *analysis.Result, n *names) []*laneLine {
 // speedup writes how much faster something would be: 4.500.
 func speedup(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 
-// DeviationView is the settings that profiling required to be different.
-var DeviationView = View[analysis.Deviation]{
+// deviationView is the settings that profiling required to be different.
+var deviationView = View[analysis.Deviation]{
 	Name: "deviations",
 	Columns: []Column[analysis.Deviation]{
 		{Key: "key", Title: "setting", Format: Name, Value: func(x *analysis.Deviation) any { return x.Key }},
@@ -212,8 +212,8 @@ var DeviationView = View[analysis.Deviation]{
 	},
 }
 
-// FileView is the inputs of the analysis.
-var FileView = View[analysis.File]{
+// fileView is the inputs of the analysis.
+var fileView = View[analysis.File]{
 	Name: "files",
 	Columns: []Column[analysis.File]{
 		{Key: "path", Title: "file", Format: Name, Value: func(f *analysis.File) any { return f.Path }},

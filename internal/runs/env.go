@@ -15,8 +15,8 @@ import (
 	"github.com/deepprof/deepprof/internal/redact"
 )
 
-// EnvSchemaVersion is the version of env.json that this package writes.
-const EnvSchemaVersion = 1
+// envSchemaVersion is the version of env.json that this package writes.
+const envSchemaVersion = 1
 
 // Env is env.json: the machine and the software that a run was made with. What
 // could not be determined is absent, and Missing says why, by the field's path.
@@ -99,7 +99,7 @@ const collectTimeout = 30 * time.Second
 // Output. Secrets are removed from the environment before it is stored.
 func (c Collector) Collect(ctx context.Context) Env {
 	c.fill()
-	env := Env{Schema: EnvSchemaVersion, Collected: c.Now().UTC(), Tools: c.Tools, Missing: map[string]string{}}
+	env := Env{Schema: envSchemaVersion, Collected: c.Now().UTC(), Tools: c.Tools, Missing: map[string]string{}}
 	c.host(&env)
 	c.describe(ctx, &env)
 	env.Environment = map[string]redact.EnvVar{}
@@ -242,8 +242,8 @@ func (r *Run) readEnv() (Env, error) {
 	if err := json.Unmarshal(data, &env); err != nil {
 		return env, fmt.Errorf("read %s: %w", r.Path(EnvName), err)
 	}
-	if env.Schema > EnvSchemaVersion {
-		return env, fmt.Errorf("read %s: schema %d is newer than this program, which reads up to %d", r.Path(EnvName), env.Schema, EnvSchemaVersion)
+	if env.Schema > envSchemaVersion {
+		return env, fmt.Errorf("read %s: schema %d is newer than this program, which reads up to %d", r.Path(EnvName), env.Schema, envSchemaVersion)
 	}
 	return env, nil
 }

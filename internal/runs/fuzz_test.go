@@ -64,7 +64,7 @@ func FuzzReadFolder(f *testing.F) {
 	f.Add("time,step\n", `{"schema":2,"name":"a","stamp":{"inode":1},"summary":{"id":"a"}}`, `{"tags":["a"]}`)
 	f.Fuzz(func(t *testing.T, conditions, index, tags string) {
 		dir := t.TempDir()
-		for name, text := range map[string]string{ConditionsName: conditions, indexName: index, TagsName: tags} {
+		for name, text := range map[string]string{ConditionsName: conditions, indexName: index, tagsName: tags} {
 			must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		_, _ = ReadConditions(dir)

@@ -28,7 +28,7 @@ func writeRun(t *testing.T, root string, i int, label string) {
 	t.Helper()
 	created := at("2026-01-01T00:00:00Z").Add(time.Duration(i) * time.Second)
 	id := fmt.Sprintf("%s-1-%012x", created.Format("20060102T150405Z"), i)
-	data, err := json.Marshal(Manifest{Schema: SchemaVersion, ID: id, Status: StatusDone, Label: label, Created: created, Finished: &created, Steps: []Step{}})
+	data, err := json.Marshal(Manifest{Schema: schemaVersion, ID: id, Status: StatusDone, Label: label, Created: created, Finished: &created, Steps: []Step{}})
 	must(t, err)
 	dir := filepath.Join(root, id)
 	must(t, os.MkdirAll(dir, 0o755))
@@ -184,7 +184,7 @@ func BenchmarkList10000(b *testing.B) {
 	for i := range 10000 {
 		created := at("2026-01-01T00:00:00Z").Add(time.Duration(i) * time.Second)
 		id := fmt.Sprintf("%s-1-%012x", created.Format("20060102T150405Z"), i)
-		data, _ := json.Marshal(Manifest{Schema: SchemaVersion, ID: id, Status: StatusDone, Created: created, Steps: []Step{}})
+		data, _ := json.Marshal(Manifest{Schema: schemaVersion, ID: id, Status: StatusDone, Created: created, Steps: []Step{}})
 		os.MkdirAll(filepath.Join(root, id), 0o755)
 		if err := os.WriteFile(filepath.Join(root, id, ManifestName), data, 0o644); err != nil {
 			b.Fatal(err)

@@ -84,8 +84,8 @@ type ModelInput struct {
 	Files           []InputFile    `yaml:"files,omitempty"` // sha256 is absent for files too large to hash
 }
 
-// InputsSchemaVersion is the version of inputs.yaml that this package writes.
-const InputsSchemaVersion = 1
+// inputsSchemaVersion is the version of inputs.yaml that this package writes.
+const inputsSchemaVersion = 1
 
 // DescribeInputs describes what the workload reads, as far as the configuration
 // names it. What cannot be described is named as missing. A shipped workload has
@@ -166,7 +166,7 @@ func describeInfer(p *plan.Plan) *InferInput {
 
 // WriteInputs writes inputs.yaml.
 func (r *Run) WriteInputs(in Inputs) error {
-	in.Schema = InputsSchemaVersion
+	in.Schema = inputsSchemaVersion
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)

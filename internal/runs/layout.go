@@ -98,7 +98,7 @@ var layout = []layoutRow{
 	{LogFile, "*", "*.log", ""},
 	{LogFile, "*/*", "*.log", ""},
 	{ConditionsFile, "", ConditionsName, ""},
-	{NotesFile, "", TagsName, ""},
+	{NotesFile, "", tagsName, ""},
 	{ResultFile, "", "result.json", "report"},
 	{PageFile, "", "*.md", "report"},
 	{PageFile, "", "report.html", "report"},

@@ -16,9 +16,9 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// SchemaVersion is the version of run.json that this package writes. It reads
+// schemaVersion is the version of run.json that this package writes. It reads
 // this one and every earlier one; see ParseManifest.
-const SchemaVersion = 2
+const schemaVersion = 2
 
 // maxManifest bounds how much of a foreign run.json is read.
 const maxManifest = 64 << 20
@@ -59,8 +59,8 @@ const (
 	StateInterrupted State = "interrupted"
 )
 
-// States lists every state in the order used in tables.
-var States = []State{StatePending, StateRunning, StateDone, StateFailed, StateSkipped, StateInterrupted}
+// states lists every state in the order used in tables.
+var states = []State{StatePending, StateRunning, StateDone, StateFailed, StateSkipped, StateInterrupted}
 
 // Manifest is run.json.
 type Manifest struct {
@@ -258,7 +258,7 @@ func (m *Manifest) Step(name string) *Step {
 // Of the steps in o only name and needs are taken.
 func newManifest(id string, now time.Time, o CreateOptions) Manifest {
 	m := Manifest{
-		Schema: SchemaVersion, ID: id, Status: StatusRunning, Label: o.Label, Version: o.Version,
+		Schema: schemaVersion, ID: id, Status: StatusRunning, Label: o.Label, Version: o.Version,
 		Command: slices.Clone(o.Command), Start: o.Start, Created: now.UTC(), Updated: now.UTC(), Owner: self(), Steps: []Step{},
 	}
 	for _, s := range o.Steps {
@@ -306,8 +306,8 @@ func clonePtr[T any](p *T) *T {
 func (m *Manifest) validate() error {
 	var errs []error
 	bad := func(err error) { errs = append(errs, err) }
-	if m.Schema > SchemaVersion {
-		return fmt.Errorf("schema %d is newer than this program, which reads up to %d; use a newer deepprof", m.Schema, SchemaVersion)
+	if m.Schema > schemaVersion {
+		return fmt.Errorf("schema %d is newer than this program, which reads up to %d; use a newer deepprof", m.Schema, schemaVersion)
 	}
 	if m.Schema < 1 {
 		bad(errors.New("schema is missing"))
@@ -328,8 +328,8 @@ func (m *Manifest) validate() error {
 			bad(fmt.Errorf("step %d: name %q is empty or used twice", i, s.Name))
 		}
 		seen[s.Name] = true
-		if !slices.Contains(States, s.State) {
-			bad(fmt.Errorf("step %s: state %q is not one of %v", s.Name, s.State, States))
+		if !slices.Contains(states, s.State) {
+			bad(fmt.Errorf("step %s: state %q is not one of %v", s.Name, s.State, states))
 		}
 		for _, a := range s.Attempts {
 			for _, f := range a.Files {
@@ -380,7 +380,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 		return *m, err
 	}
 	if m.Schema == 1 {
-		m.Schema, m.Steps = SchemaVersion, file.Stages
+		m.Schema, m.Steps = schemaVersion, file.Stages
 		for i := range m.Steps {
 			m.Steps[i].Name = StepName(m.Steps[i].Name)
 			for _, before := range m.Steps[:i] { // every step stood on those before it

@@ -20,7 +20,7 @@ import (
 
 // Open opens a run directory or a pack for reading. Close removes what
 // unpacking left in a temporary folder.
-// The Run is read-only: every method that changes it gives ErrReadOnly. The caller
+// The Run is read-only: every method that changes it gives errReadOnly. The caller
 // closes it. A path that holds no run gives ErrNotRun.
 func Open(ctx context.Context, path string) (*Run, error) {
 	return OpenWith(ctx, path, UnpackOptions{})
@@ -101,7 +101,7 @@ func lockDir(ctx context.Context, dir string) (*Run, error) {
 		return nil, err
 	}
 	if r.m.Pack != nil {
-		return nil, fmt.Errorf("it came out of a pack and can only be read: %w", ErrReadOnly)
+		return nil, fmt.Errorf("it came out of a pack and can only be read: %w", errReadOnly)
 	}
 	lock := flock.New(r.Path(lockName))
 	wait, cancel := context.WithTimeout(ctx, lockWait)

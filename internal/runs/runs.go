@@ -66,8 +66,8 @@ const DefaultRoot = "runs"
 const reserveSize = 64 << 10
 
 var (
-	// ErrReadOnly is returned by every method that changes a run opened for reading.
-	ErrReadOnly = errors.New("the run is open for reading only")
+	// errReadOnly is returned by every method that changes a run opened for reading.
+	errReadOnly = errors.New("the run is open for reading only")
 	// ErrNotRun means that a path holds no run: neither a run directory nor a pack.
 	ErrNotRun = errors.New("not a run directory or pack")
 	// ErrRunning means that another process works in the run.
@@ -292,7 +292,7 @@ func (r *Run) Update(change func(*Manifest) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lock == nil {
-		return fmt.Errorf("update %s: %w", ManifestName, ErrReadOnly)
+		return fmt.Errorf("update %s: %w", ManifestName, errReadOnly)
 	}
 	next := r.m.clone()
 	if err := change(&next); err != nil {
@@ -386,7 +386,7 @@ func (r *Run) write(rel string, data []byte) error {
 // data first.
 func (r *Run) WriteFile(rel string, data []byte) error {
 	if !r.writable() {
-		return fmt.Errorf("write %s: %w", rel, ErrReadOnly)
+		return fmt.Errorf("write %s: %w", rel, errReadOnly)
 	}
 	if !localPath(rel) {
 		return fmt.Errorf("write %q: the path leaves the run directory", rel)

@@ -183,7 +183,7 @@ func TestDeadProcessIsRecognized(t *testing.T) {
 	if _, err := Reopen(ctx, dir); !errors.Is(err, ErrRunning) {
 		t.Errorf("resume while it runs: %v", err)
 	}
-	if err := r.Warn("x"); !errors.Is(err, ErrReadOnly) {
+	if err := r.Warn("x"); !errors.Is(err, errReadOnly) {
 		t.Errorf("write to a run opened for reading: %v", err)
 	}
 	must(t, c.Process.Signal(syscall.SIGKILL))

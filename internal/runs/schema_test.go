@@ -25,7 +25,7 @@ func schemaOf[T any](t *testing.T, title, id string) *jsonschema.Schema {
 	}
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[Status]():      enum(stringsOf(Statuses)),
-		reflect.TypeFor[State]():       enum(stringsOf(States)),
+		reflect.TypeFor[State]():       enum(stringsOf(states)),
 		reflect.TypeFor[fact.Params](): {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "object", MinProperties: jsonschema.Ptr(1), MaxProperties: jsonschema.Ptr(1)}},
 	}})
 	must(t, err)

@@ -17,7 +17,7 @@ import (
 func runAt(t *testing.T, root string, m Manifest, files map[string]string) string {
 	t.Helper()
 	if m.Schema == 0 {
-		m.Schema = SchemaVersion
+		m.Schema = schemaVersion
 	}
 	if m.Updated.IsZero() {
 		m.Updated = m.Created

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// TagsName is the file of a run that holds what people wrote about it.
-const TagsName = "tags.json"
+// tagsName is the file of a run that holds what people wrote about it.
+const tagsName = "tags.json"
 
 // Limits of what people write about a run.
 const (
@@ -33,7 +33,7 @@ type Tags struct {
 // be read: they are for people.
 func ReadTags(dir string) Tags {
 	t := Tags{Tags: []string{}}
-	data, err := readRegular(filepath.Join(dir, TagsName), maxManifest)
+	data, err := readRegular(filepath.Join(dir, tagsName), maxManifest)
 	if err != nil || json.Unmarshal(data, &t) != nil || t.check() != nil {
 		return Tags{Tags: []string{}}
 	}
@@ -57,7 +57,7 @@ func WriteTags(dir string, t Tags) error {
 	if err != nil {
 		return err
 	}
-	return writeFileAtomic(filepath.Join(dir, TagsName), data)
+	return writeFileAtomic(filepath.Join(dir, tagsName), data)
 }
 
 // ErrTags refuses tags or a comment.

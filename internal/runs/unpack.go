@@ -26,7 +26,7 @@ import (
 type UnpackOptions struct {
 	CacheDir string // where packs are unpacked; empty: the user's cache folder
 	MaxBytes int64  // of all files together; 0: what format.MaxUnpacked gives
-	MaxFiles int    // 0: DefaultMaxFiles
+	MaxFiles int    // 0: defaultMaxFiles
 	// Only names the kinds of files that are needed, beside the manifest: the
 	// others are neither written nor checked, what comes after the last of them
 	// is not read, and Close removes them all. Empty: the whole pack.
@@ -38,8 +38,8 @@ func (o *UnpackOptions) wants(f File) bool {
 	return len(o.Only) == 0 || f.Path == ManifestName || slices.Contains(o.Only, KindOf(f.Path))
 }
 
-// DefaultMaxFiles is the limit of a pack unless the caller sets another.
-const DefaultMaxFiles = 100_000
+// defaultMaxFiles is the limit of a pack unless the caller sets another.
+const defaultMaxFiles = 100_000
 
 // packIndexCopy is the pack's index beside the unpacked files; with it a later
 // use checks them.
@@ -54,7 +54,7 @@ const cacheAge = 30 * 24 * time.Hour
 // A pack that is in the cache already is checked file by file against its hashes.
 func unpack(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
 	if o.MaxFiles <= 0 {
-		o.MaxFiles = DefaultMaxFiles
+		o.MaxFiles = defaultMaxFiles
 	}
 	f, err := format.Recognize(path)
 	if err != nil {

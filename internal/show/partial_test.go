@@ -86,7 +86,7 @@ func TestTruncated(t *testing.T) {
 				if err == nil && rows != whole {
 					t.Errorf("%s of %s, cut at %d of %d bytes: other rows and no error", view, c.fixture, cut, len(data))
 				}
-				if lost := (*PartialError)(nil); errors.As(err, &lost) {
+				if lost := (*partialError)(nil); errors.As(err, &lost) {
 					partials++
 					if again, err := ask(t, view, path, true); err != nil || again != rows {
 						t.Errorf("%s of %s, cut at %d, partial: %v, rows equal %v", view, c.fixture, cut, err, again == rows)

@@ -78,14 +78,14 @@ type Request struct {
 	losses          []func() []string // what the answer lacks of a damaged file, asked once it was written
 }
 
-// A PartialError says that an answer lacks what a damaged file lost.
+// A partialError says that an answer lacks what a damaged file lost.
 // It comes from Answer.After, when the rest has been written. Lost is never empty.
-type PartialError struct {
+type partialError struct {
 	Path string
 	Lost []string
 }
 
-func (e *PartialError) Error() string {
+func (e *partialError) Error() string {
 	return fmt.Sprintf("read %s: a part of it is lost, and what is printed is of the rest: %s; copy, export or capture it again, or take the rest with --partial", e.Path, strings.Join(e.Lost, "; "))
 }
 
@@ -98,7 +98,7 @@ func (r *Request) whole() ([]string, error) {
 	if len(lost) == 0 || r.Partial {
 		return nil, nil
 	}
-	return nil, &PartialError{strings.Join(r.Paths, ", "), lost}
+	return nil, &partialError{strings.Join(r.Paths, ", "), lost}
 }
 
 // lacks notes what the answers of a timeline lack.

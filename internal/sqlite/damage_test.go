@@ -51,7 +51,7 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Open(t.TempDir()); !errors.Is(err, ErrNotSQLite) || !strings.Contains(err.Error(), "directory") {
+	if _, err := Open(t.TempDir()); !errors.Is(err, errNotSQLite) || !strings.Contains(err.Error(), "directory") {
 		t.Errorf("a directory: %v", err)
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {

@@ -55,21 +55,21 @@ func (h *header) local(size int, leafOfTable bool) int {
 	return least
 }
 
-// size is that of the file. The error has ErrNotSQLite in its chain where the file is
+// size is that of the file. The error has errNotSQLite in its chain where the file is
 // none at all.
 func readHeader(r io.ReaderAt, size int64) (header, error) {
 	if size == 0 {
-		return header{}, fmt.Errorf("%w: the file is empty; the export that wrote it has failed or is still running", ErrNotSQLite)
+		return header{}, fmt.Errorf("%w: the file is empty; the export that wrote it has failed or is still running", errNotSQLite)
 	}
 	buf := make([]byte, min(size, 512))
 	if n, err := r.ReadAt(buf, 0); err != nil && n < len(buf) {
 		return header{}, fmt.Errorf("read header: %w", err)
 	}
 	if !bytes.HasPrefix(buf, []byte(Magic)) {
-		return header{}, fmt.Errorf("%w: it does not begin like one", ErrNotSQLite)
+		return header{}, fmt.Errorf("%w: it does not begin like one", errNotSQLite)
 	}
 	if len(buf) < headerSize {
-		return header{}, fmt.Errorf("%w: cut after %d bytes, inside the header", ErrNotSQLite, size)
+		return header{}, fmt.Errorf("%w: cut after %d bytes, inside the header", errNotSQLite, size)
 	}
 	return parseHeader(buf)
 }

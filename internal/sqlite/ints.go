@@ -10,13 +10,13 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
-// MaxInts is the most columns that ScanInts reads.
-const MaxInts = 32
+// maxInts is the most columns that ScanInts reads.
+const maxInts = 32
 
 // Ints is one row of ScanInts. It is valid until the callback returns.
 type Ints struct {
 	// Int is each column as Row.Int gives it.
-	Int         [MaxInts]int64
+	Int         [maxInts]int64
 	null, whole uint32 // a bit for each column
 }
 
@@ -37,8 +37,8 @@ func (db *DB) ScanInts(ctx context.Context, table *Table, columns []string, work
 	if !table.refuse.IsZero() {
 		return stats, table.refused(db.path)
 	}
-	if len(columns) > MaxInts {
-		return stats, fmt.Errorf("scan table %s of %s: %d columns of numbers are more than %d", table.Name, db.path, len(columns), MaxInts)
+	if len(columns) > maxInts {
+		return stats, fmt.Errorf("scan table %s of %s: %d columns of numbers are more than %d", table.Name, db.path, len(columns), maxInts)
 	}
 	names := slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return name == "" })
 	p, err := newPlan(table, names, db.head.encoding)
@@ -129,7 +129,7 @@ func (db *DB) cells(page uint32) int {
 func (p *plan) asInts(columns []string) {
 	spare := len(p.columns)
 	p.place = make([]uint8, spare+1)
-	p.place[spare] = MaxInts
+	p.place[spare] = maxInts
 	at := 0
 	for i, name := range columns {
 		if name == "" {

@@ -17,7 +17,7 @@ type plan struct {
 	want []uint16
 
 	// Where a row is decoded into Ints: the place of each column there, and of each
-	// stored column up to the last that is asked for, MaxInts for none; the columns
+	// stored column up to the last that is asked for, maxInts for none; the columns
 	// that are always NULL; those that hold floats; and whether none is the rowid.
 	place, places []uint8
 	absent, reals uint32

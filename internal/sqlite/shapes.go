@@ -83,7 +83,7 @@ func (s *shape) is(data []byte) bool {
 // load reads the stored columns of a record that has the shape.
 func (s *shape) load(v *Ints, data []byte) {
 	for _, l := range s.loads {
-		v.Int[l.to%MaxInts] = int64(binary.BigEndian.Uint64(data[l.off:])) >> (l.shift & 63)
+		v.Int[l.to%maxInts] = int64(binary.BigEndian.Uint64(data[l.off:])) >> (l.shift & 63)
 	}
 }
 
@@ -91,7 +91,7 @@ func (s *shape) load(v *Ints, data []byte) {
 func (s *shape) fill(v *Ints, data []byte) {
 	s.load(v, data)
 	for _, c := range s.consts {
-		v.Int[c.to%MaxInts] = c.value
+		v.Int[c.to%maxInts] = c.value
 	}
 	v.null, v.whole = s.null, s.whole
 }
@@ -103,7 +103,7 @@ func (p *plan) shapeOf(head []byte) *shape {
 	off, pos := int64(len(head)), 1
 	for _, to := range p.places {
 		serial, n := varint(head[min(pos, len(head)):])
-		if n == 0 || serial > 2*maxPayload+13 || to < MaxInts && !s.add(serial, to, off) {
+		if n == 0 || serial > 2*maxPayload+13 || to < maxInts && !s.add(serial, to, off) {
 			return nil
 		}
 		pos += n

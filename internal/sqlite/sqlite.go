@@ -27,11 +27,11 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
-// ErrNotSQLite is wrapped by Open when the file is no SQLite 3 database.
-var ErrNotSQLite = errors.New("not an SQLite database")
+// errNotSQLite is wrapped by Open when the file is no SQLite 3 database.
+var errNotSQLite = errors.New("not an SQLite database")
 
-// ErrBusy is wrapped by Open when the file holds a half-written transaction.
-var ErrBusy = errors.New("being written by another program, or left so by one that died")
+// errBusy is wrapped by Open when the file holds a half-written transaction.
+var errBusy = errors.New("being written by another program, or left so by one that died")
 
 // DB is an open database file. It is safe for concurrent scans.
 type DB struct {
@@ -58,7 +58,7 @@ type stamp struct {
 }
 
 // Open reads the header and the schema of the database at path.
-// A write-ahead log beside it is read too, a hot journal is ErrBusy. A file that is cut
+// A write-ahead log beside it is read too, a hot journal is errBusy. A file that is cut
 // or damaged opens as long as one table can be found; Warnings and Damage tell.
 func Open(path string) (*DB, error) {
 	info, err := os.Stat(path)
@@ -67,7 +67,7 @@ func Open(path string) (*DB, error) {
 	}
 	// Opening a pipe would block, and a device has no size to bound lengths by.
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("open %s: %w: it is a %s", path, ErrNotSQLite, kindOf(info.Mode()))
+		return nil, fmt.Errorf("open %s: %w: it is a %s", path, errNotSQLite, kindOf(info.Mode()))
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -38,7 +38,7 @@ func checkJournal(path string) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s holds an unfinished transaction; wait for the export to end, "+
-		"or, if nothing writes it any more, roll it back with: sqlite3 %s 'PRAGMA schema_version'", ErrBusy, name, path)
+		"or, if nothing writes it any more, roll it back with: sqlite3 %s 'PRAGMA schema_version'", errBusy, name, path)
 }
 
 // wal maps pages to their last committed frame in the write-ahead log.
@@ -90,7 +90,7 @@ func (db *DB) reloadHeader() error {
 		return err
 	}
 	if !bytes.HasPrefix(page, []byte(Magic)) {
-		return fmt.Errorf("%w: page 1 in the write-ahead log is no header", ErrNotSQLite)
+		return fmt.Errorf("%w: page 1 in the write-ahead log is no header", errNotSQLite)
 	}
 	head, err := parseHeader(page)
 	if err != nil {

@@ -102,7 +102,7 @@ func TestRollbackJournal(t *testing.T) {
 	exec(t, writer, "PRAGMA journal_mode = PERSIST", "PRAGMA cache_size = 5", "BEGIN", "UPDATE t SET b = 'changed'")
 	// The head of the journal is written when pages spill into the database.
 	_, err := Open(path)
-	if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), path+"-journal") || !strings.Contains(err.Error(), "wait for the export") {
+	if !errors.Is(err, errBusy) || !strings.Contains(err.Error(), path+"-journal") || !strings.Contains(err.Error(), "wait for the export") {
 		t.Fatalf("open with a hot journal: %v", err)
 	}
 	exec(t, writer, "COMMIT")

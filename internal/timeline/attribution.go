@@ -428,9 +428,9 @@ func (a *Attribution) warn() {
 		}
 	}
 	add(a.lost.noCall, CodeNoLaunchCall)
-	add(a.lost.deep, CodeDeepRanges, fact.Count("most", maxDepth), fact.Name("name", foldedName))
-	add(a.lost.stacks, CodeManyDomains, fact.Count("most", maxStacks))
-	add(a.lost.open, CodeManyOpen)
-	add(a.lost.held, CodeManyHeld, fact.Count("most", maxHeld))
-	add(int64(a.sharedCalls), CodeSharedCalls)
+	add(a.lost.deep, codeDeepRanges, fact.Count("most", maxDepth), fact.Name("name", foldedName))
+	add(a.lost.stacks, codeManyDomains, fact.Count("most", maxStacks))
+	add(a.lost.open, codeManyOpen)
+	add(a.lost.held, codeManyHeld, fact.Count("most", maxHeld))
+	add(int64(a.sharedCalls), codeSharedCalls)
 }

@@ -33,7 +33,7 @@ func TestDeepStack(t *testing.T) {
 	if instances != n || exclusive != 10 {
 		t.Errorf("%d instances, %d ns", instances, exclusive)
 	}
-	if !slices.ContainsFunc(rows.Warnings, func(w fact.Fact) bool { return w.Is(CodeDeepRanges) && w.Number("most") == 256 }) {
+	if !slices.ContainsFunc(rows.Warnings, func(w fact.Fact) bool { return w.Is(codeDeepRanges) && w.Number("most") == 256 }) {
 		t.Errorf("warnings %v", rows.Warnings)
 	}
 }
@@ -85,7 +85,7 @@ func TestScatteredCorrelations(t *testing.T) {
 	if len(rows.Rows) != 1 || rows.Rows[0].InclusiveNS != 7 {
 		t.Errorf("got %+v", rows.Rows)
 	}
-	for _, want := range []fact.Code{CodeNoLaunchCall, CodeSharedCalls} {
+	for _, want := range []fact.Code{CodeNoLaunchCall, codeSharedCalls} {
 		if !slices.ContainsFunc(rows.Warnings, fact.New(want, fact.Count("n", 1)).Equal) {
 			t.Errorf("warnings %v lack %s", rows.Warnings, want)
 		}

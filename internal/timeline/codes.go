@@ -37,9 +37,9 @@ const (
 
 	CodeOverflow     fact.Code = "timeline-overflow"     //
 	CodeNoLaunchCall fact.Code = "timeline-no-launch"    // n
-	CodeDeepRanges   fact.Code = "timeline-deep-ranges"  // n, most, name
-	CodeManyDomains  fact.Code = "timeline-many-domains" // n, most
-	CodeManyOpen     fact.Code = "timeline-many-open"    // n
-	CodeManyHeld     fact.Code = "timeline-many-held"    // n, most
-	CodeSharedCalls  fact.Code = "timeline-shared-calls" // n
+	codeDeepRanges   fact.Code = "timeline-deep-ranges"  // n, most, name
+	codeManyDomains  fact.Code = "timeline-many-domains" // n, most
+	codeManyOpen     fact.Code = "timeline-many-open"    // n
+	codeManyHeld     fact.Code = "timeline-many-held"    // n, most
+	codeSharedCalls  fact.Code = "timeline-shared-calls" // n
 )

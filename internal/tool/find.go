@@ -57,7 +57,7 @@ func Find(ctx context.Context, s Spec) (Tool, error) {
 		if err != nil {
 			return Tool{}, fmt.Errorf("%w (named by %s)", err, name)
 		}
-		t.Source = FromEnv
+		t.Source = fromEnv
 		return t, nil
 	}
 	found, tried := candidates(s, known)
@@ -132,7 +132,7 @@ func findConfigured(ctx context.Context, s Spec, known place) (Tool, error) {
 	if !executable(path) {
 		return Tool{}, &NotFoundError{Name: s.Name, Tried: tried, Hint: "the configured path is not an executable file; correct it, or remove it to look in the usual folders"}
 	}
-	t := newTool(s.Name, path, FromConfig)
+	t := newTool(s.Name, path, fromConfig)
 	s.System.identify(ctx, &t)
 	if t.Version.IsZero() {
 		return Tool{}, fmt.Errorf("find %s: %s: %s", s.Name, t.Path, t.Problem)
@@ -160,7 +160,7 @@ func candidates(s Spec, known place) (found []Tool, tried []string) {
 			tried = append(tried, "$"+v)
 			for _, sub := range known.inside {
 				for _, m := range Match(dir, sub) {
-					add(m, FromEnv)
+					add(m, fromEnv)
 				}
 			}
 		}
@@ -169,14 +169,14 @@ func candidates(s Spec, known place) (found []Tool, tried []string) {
 	for _, name := range known.commands {
 		for _, dir := range filepath.SplitList(sys.getenv("PATH")) {
 			if filepath.IsAbs(dir) {
-				add(filepath.Join(dir, name), FromPath)
+				add(filepath.Join(dir, name), fromPath)
 			}
 		}
 	}
 	for _, pattern := range known.install {
 		tried = append(tried, "/"+pattern)
 		for _, m := range Match(filepath.Join("/", sys.Root), pattern) {
-			add(m, FromInstall)
+			add(m, fromInstall)
 		}
 	}
 	return found, tried

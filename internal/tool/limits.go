@@ -9,7 +9,7 @@ import (
 // Reasons for which Run ends a program by the limits of its context.
 var (
 	ErrTimedOut = errors.New("it took longer than its time limit and was ended")
-	ErrStalled  = errors.New("it used no CPU time for too long and was ended")
+	errStalled  = errors.New("it used no CPU time for too long and was ended")
 )
 
 type limitsKey struct{}
@@ -35,7 +35,7 @@ func limited(ctx context.Context) (context.Context, func(pid int) (done func()))
 			time.AfterFunc(l.Timeout, func() { cancel(ErrTimedOut) })
 		}
 		if l.Stall > 0 {
-			go watchStall(inner, pid, l.Stall, func() { cancel(ErrStalled) })
+			go watchStall(inner, pid, l.Stall, func() { cancel(errStalled) })
 		}
 		return func() { cancel(nil) }
 	}

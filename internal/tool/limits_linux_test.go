@@ -17,7 +17,7 @@ func TestLimitsOfContext(t *testing.T) {
 		want    error
 	}{
 		"time":  {Limits{Timeout: 200 * time.Millisecond}, sleeps, ErrTimedOut},
-		"stall": {Limits{Stall: 300 * time.Millisecond}, sleeps, ErrStalled},
+		"stall": {Limits{Stall: 300 * time.Millisecond}, sleeps, errStalled},
 		"none":  {Limits{Timeout: time.Minute, Stall: time.Minute}, Command{Path: "/bin/true"}, nil},
 	} {
 		_, _, _, err := Output(WithLimits(context.Background(), c.limits), c.command)

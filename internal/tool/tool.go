@@ -45,10 +45,10 @@ type Tool struct {
 type Source string
 
 const (
-	FromConfig  Source = "config"      // the path the configuration names
-	FromEnv     Source = "environment" // DEEPPROF_NSYS and the like, VIRTUAL_ENV for Python
-	FromPath    Source = "PATH"
-	FromInstall Source = "install folder"
+	fromConfig  Source = "config"      // the path the configuration names
+	fromEnv     Source = "environment" // DEEPPROF_NSYS and the like, VIRTUAL_ENV for Python
+	fromPath    Source = "PATH"
+	fromInstall Source = "install folder"
 )
 
 func (t Tool) String() string {

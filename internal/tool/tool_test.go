@@ -112,7 +112,7 @@ func TestFindNewestOfAllPlaces(t *testing.T) {
 		if broken := got.Others[len(got.Others)-1]; !strings.Contains(broken.Problem, "exit code 127") {
 			t.Errorf("problem %q", broken.Problem)
 		}
-		if got.Source != FromInstall || got.Others[3].Source != FromPath {
+		if got.Source != fromInstall || got.Others[3].Source != fromPath {
 			t.Errorf("sources %s, %s", got.Source, got.Others[3].Source)
 		}
 		sys.Run = func(context.Context, Command) ([]byte, []byte, Exit, error) {
@@ -140,10 +140,10 @@ func TestFindConfiguredAndEnvironment(t *testing.T) {
 		from Source
 		err  string
 	}{
-		{"file", Spec{Name: Nsys, Path: at("a/bin/nsys")}, at("a/bin/nsys"), FromConfig, ""},
-		{"folder", Spec{Name: Nsys, Path: at("a")}, at("a/bin/nsys"), FromConfig, ""},
-		{"command", Spec{Name: Nsys, Path: "nsys"}, at("b/nsys"), FromConfig, ""},
-		{"auto", Spec{Name: Nsys, Path: "auto"}, at("b/nsys"), FromPath, ""},
+		{"file", Spec{Name: Nsys, Path: at("a/bin/nsys")}, at("a/bin/nsys"), fromConfig, ""},
+		{"folder", Spec{Name: Nsys, Path: at("a")}, at("a/bin/nsys"), fromConfig, ""},
+		{"command", Spec{Name: Nsys, Path: "nsys"}, at("b/nsys"), fromConfig, ""},
+		{"auto", Spec{Name: Nsys, Path: "auto"}, at("b/nsys"), fromPath, ""},
 		{"missing", Spec{Name: Nsys, Path: at("zzz")}, "", "", "not an executable file"},
 		{"missing command", Spec{Name: Nsys, Path: "nsys9"}, "", "", "not found in PATH (as nsys9)"},
 		{"folder without", Spec{Name: Ncu, Path: at("a")}, "", "", "not an executable file"},
@@ -168,7 +168,7 @@ func TestFindConfiguredAndEnvironment(t *testing.T) {
 		t.Errorf("%v is not ErrNotFound", err)
 	}
 	sys.Env = append(sys.Env, "DEEPPROF_NSYS="+at("a/bin/nsys"))
-	if got, err := Find(t.Context(), Spec{Name: Nsys, System: sys}); err != nil || got.Path != at("a/bin/nsys") || got.Source != FromEnv {
+	if got, err := Find(t.Context(), Spec{Name: Nsys, System: sys}); err != nil || got.Path != at("a/bin/nsys") || got.Source != fromEnv {
 		t.Errorf("environment: %v %v", got, err)
 	}
 	sys.Env = []string{"DEEPPROF_NSYS=/nowhere"}

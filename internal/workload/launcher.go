@@ -204,8 +204,8 @@ const (
 
 // All and OnePerNode choose ranks; the alternative is numbers with commas.
 const (
-	RanksAll        = "all"
-	RanksOnePerNode = "one-per-node"
+	ranksAll        = "all"
+	ranksOnePerNode = "one-per-node"
 )
 
 // A Shim is a script that stands between a launcher and the program of each rank.
@@ -240,9 +240,9 @@ func (s *Shim) Script() string {
 	line(`[ -n "$rank" ] || { echo "deepprof: the launcher tells no rank: this process is not profiled" >&2; exec "$@"; }`)
 	line("chosen=no")
 	switch s.Ranks {
-	case RanksAll, "":
+	case ranksAll, "":
 		line("chosen=yes")
-	case RanksOnePerNode:
+	case ranksOnePerNode:
 		line(`[ "${local:-$rank}" = 0 ] && chosen=yes`)
 	default:
 		line("case ,", s.Ranks, `, in *",$rank,"*) chosen=yes;; esac`)

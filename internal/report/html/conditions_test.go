@@ -89,7 +89,7 @@ func TestNoRequestLeaves(t *testing.T) {
 // what is in view and not everything.
 func TestLarge(t *testing.T) {
 	p := open(t, large())
-	if p.size > MaxBytes {
+	if p.size > maxBytes {
 		t.Errorf("%d bytes", p.size)
 	}
 	if got := eval[int](p, `document.querySelectorAll("#kernel-table tbody tr").length`); got > 60 {

@@ -31,9 +31,9 @@ var assets embed.FS
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{"text": func(f analysis.Finding) string { return message.Text(f.Fact) }}).ParseFS(assets, "page.html"))
 
-// MaxBytes is the size that no report exceeds, but for the events of its timeline,
+// maxBytes is the size that no report exceeds, but for the events of its timeline,
 // which take some 4 bytes each: small enough to be mailed.
-const MaxBytes = 5_000_000
+const maxBytes = 5_000_000
 
 // page is what the template shows. The program of the page replaces the static
 // part; that part is for a preview that runs no program.
@@ -60,7 +60,7 @@ type note struct {
 	Old     string // or the browser cannot read it
 }
 
-// Write writes the report of r as one HTML file of at most MaxBytes. Where r is
+// Write writes the report of r as one HTML file of at most maxBytes. Where r is
 // larger than that allows, the page leaves out the details of the kernels that
 // take the least time, and says so among its warnings.
 func Write(w io.Writer, r *analysis.Result) error {
@@ -76,7 +76,7 @@ func Write(w io.Writer, r *analysis.Result) error {
 	if err != nil {
 		return err
 	}
-	room := MaxBytes - len(script) - len(style) - len(licences) - pageRoom
+	room := maxBytes - len(script) - len(style) - len(licences) - pageRoom
 	p, err := pack(r, room)
 	if err != nil {
 		return err
@@ -105,8 +105,8 @@ func Write(w io.Writer, r *analysis.Result) error {
 	if err != nil {
 		return fmt.Errorf("write HTML report: %w", err)
 	}
-	if out.Len()-len(events) > MaxBytes {
-		return fmt.Errorf("write HTML report: %d bytes are more than the %d that a report may have; open result.json instead", out.Len(), MaxBytes)
+	if out.Len()-len(events) > maxBytes {
+		return fmt.Errorf("write HTML report: %d bytes are more than the %d that a report may have; open result.json instead", out.Len(), maxBytes)
 	}
 	if _, err := w.Write(out.Bytes()); err != nil {
 		return fmt.Errorf("write HTML report: %w", err)

@@ -64,7 +64,7 @@ func TestWriteCarriesTheResult(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			page := write(t, test.result)
-			if len(page) > MaxBytes {
+			if len(page) > maxBytes {
 				t.Errorf("%d bytes", len(page))
 			}
 			encoding, got := data(t, page)
@@ -139,7 +139,7 @@ func TestWriteStaysSmall(t *testing.T) {
 	}
 	before := len(r.Warnings)
 	page := write(t, r)
-	if len(page) > MaxBytes {
+	if len(page) > maxBytes {
 		t.Errorf("%d bytes", len(page))
 	}
 	_, text := data(t, page)

@@ -163,7 +163,7 @@ func reduce(tree map[string]any, r *analysis.Result, keep int) map[string]any {
 	}
 	out["tables"] = tables
 	out["overview"] = coarser(r.Overview, max(4*keep, 250))
-	note := fact.New(pageReduced, fact.Bytes("most", MaxBytes), fact.Count("kept", keep), fact.Count("of", len(r.Kernels)), fact.Count("dropped", dropped))
+	note := fact.New(pageReduced, fact.Bytes("most", maxBytes), fact.Count("kept", keep), fact.Count("of", len(r.Kernels)), fact.Count("dropped", dropped))
 	warnings, _ := tree["warnings"].([]any)
 	out["warnings"] = append(slices.Clone(warnings), map[string]any{"code": note.Code, "text": message.Text(note), "plain": message.Plain(note)})
 	return out
