@@ -165,7 +165,7 @@ func runsShowCommand() command {
 
 func runsResumeCommand() command {
 	return command{
-		use: "resume RUN", short: "Go on with a run after its last good stage", example: "  deepprof runs resume latest",
+		use: "resume RUN", short: "Go on with a run after its last good step", example: "  deepprof runs resume latest",
 		args: exactly("RUN"),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)

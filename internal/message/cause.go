@@ -2,7 +2,7 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// causes say why a kernel is held back by its limiter, after "Cause: ".
+// causes say why the limiter of a kernel is what it is, after "Cause: ".
 var causes = map[fact.Code]words{
 	"uncoalesced": {Short: "uncoalesced {access}: {bytes} of {of} bytes used",
 		Text: "uncoalesced access: {access} use {bytes} of every {of} bytes that memory moves for them ({used} of all bytes moved are used)",

@@ -11,7 +11,7 @@ const (
 
 // Nsys captures the timeline with Nsight Systems.
 type Nsys struct {
-	// Enable turns the stage on.
+	// Enable turns the step on.
 	Enable bool `key:"enable"`
 	// Path is the nsys binary.
 	Path string `key:"path" null:"found in PATH or the usual install folders"`
@@ -49,7 +49,7 @@ type Nsys struct {
 	Delay time.Duration `key:"delay" min:"0"`
 	// Duration is the number of seconds to capture.
 	Duration time.Duration `key:"duration" above:"0" null:"to the end of the program"`
-	// Timeout ends the stage after this many seconds.
+	// Timeout ends the step after this many seconds.
 	Timeout time.Duration `key:"timeout_s" above:"0" null:"no limit"`
 	// StatsCSV also writes nsys/summary_*.csv into the run: the tables of nsys stats, made from the timeline.
 	StatsCSV bool `key:"stats_csv" absent:"no CSV"`
@@ -59,7 +59,7 @@ type Nsys struct {
 
 // Ncu counts chosen launches with Nsight Compute.
 type Ncu struct {
-	// Enable turns the stage on.
+	// Enable turns the step on.
 	Enable bool `key:"enable"`
 	// Path is the ncu binary.
 	Path string `key:"path" null:"found in PATH or the usual install folders"`

@@ -37,7 +37,7 @@ type Plan struct {
 	Dataset Dataset `key:"dataset"`
 	// Model is what a shipped workload loads.
 	Model Model `key:"model"`
-	// Pipeline holds the stages of the run.
+	// Pipeline holds the steps of the run.
 	Pipeline Pipeline `key:"pipeline"`
 }
 
@@ -158,7 +158,7 @@ type ModelConfig struct {
 // given tells whether the configuration names an architecture.
 func (c ModelConfig) given() bool { return c.File != "" || c.Values != nil }
 
-// Pipeline holds the stages of the run.
+// Pipeline holds the steps of the run.
 type Pipeline struct {
 	// Workload is the program to profile.
 	Workload Workload `key:"workload"`
@@ -223,29 +223,29 @@ type Workload struct {
 
 // Unprofiled runs the workload without any profiler: the time that overhead is measured against.
 type Unprofiled struct {
-	// Enable turns the stage on.
+	// Enable turns the step on.
 	Enable bool `key:"enable"`
 	// Repeats is the number of runs of the whole program.
 	Repeats int `key:"repeats" min:"1"`
 	// OverheadLimit is the share of the unprofiled time (0.25 is 25 %) above which the report advises a lighter preset.
 	OverheadLimit float64 `key:"overhead_limit" above:"0"`
-	// Timeout ends the stage after this many seconds.
+	// Timeout ends the step after this many seconds.
 	Timeout time.Duration `key:"timeout_s" above:"0" null:"no limit"`
 }
 
 // DirectInference runs the workload unprofiled for its predictions.
 type DirectInference struct {
-	// Enable turns the stage on.
+	// Enable turns the step on.
 	Enable bool `key:"enable"`
 	// Predictions writes predictions.jsonl.
 	Predictions bool `key:"predictions"`
-	// Timeout ends the stage after this many seconds.
+	// Timeout ends the step after this many seconds.
 	Timeout time.Duration `key:"timeout_s" above:"0" null:"no limit"`
 }
 
 // TorchProfiler runs the workload once under torch.profiler.
 type TorchProfiler struct {
-	// Enable turns the stage on.
+	// Enable turns the step on.
 	Enable bool `key:"enable"`
 	// Activities are what torch.profiler records.
 	Activities []string `key:"activities" oneof:"cpu,cuda" split:","`
@@ -261,13 +261,13 @@ type TorchProfiler struct {
 	RepMaxNewTokens int `key:"rep_max_new_tokens" min:"1"`
 	// ChromeTrace writes trace.json.
 	ChromeTrace bool `key:"chrome_trace"`
-	// Timeout ends the stage after this many seconds.
+	// Timeout ends the step after this many seconds.
 	Timeout time.Duration `key:"timeout_s" above:"0" null:"no limit"`
 }
 
 // StaticAnalysis derives FLOPs and bytes from the model's config.
 type StaticAnalysis struct {
-	// Enable turns the stage on.
+	// Enable turns the step on.
 	Enable bool `key:"enable"`
 	// TorchFlopCounter counts again with torch's FlopCounterMode in a pass of its own.
 	TorchFlopCounter bool `key:"torch_flop_counter"`

@@ -39,7 +39,7 @@ func TestTextNeverExceedsTheTerminal(t *testing.T) {
 	if notes := strings.Join(narrow.Footnotes(), "\n"); !strings.Contains(notes, "style") || !strings.Contains(notes, "--csv has every column") {
 		t.Errorf("what was left out is not named: %s", notes)
 	}
-	if head, _, _ := strings.Cut(b.String(), "\n"); !strings.Contains(head, "region") || !strings.Contains(head, "wall (ms)") || !strings.Contains(head, "kernel time (ms)") {
+	if head, _, _ := strings.Cut(b.String(), "\n"); !strings.Contains(head, "region") || !strings.Contains(head, "wall (ms)") || !strings.Contains(head, "GPU time (ms)") {
 		t.Errorf("the wrong columns stayed: %s", head)
 	}
 	id := "20260102T030405Z-4711-9f86d081884c"

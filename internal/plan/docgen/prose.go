@@ -21,7 +21,7 @@ deepprof config groups                   groups and their options
 deepprof config check [overrides...]     every problem at once, with file and line or the override
 ` + "```" + `
 
-- ` + "`key=value`" + ` changes a key, ` + "`+key=value`" + ` adds one that does not exist yet (a variable in ` + "`pipeline.workload.env`" + `, say),
+- ` + "`key=value`" + ` changes a key, ` + "`+key=value`" + ` adds one that does not exist yet (for example a variable in ` + "`pipeline.workload.env`" + `),
   ` + "`++key=value`" + ` does either, ` + "`~key`" + ` removes one.
 - ` + "`group=option`" + ` chooses a file of a group. A group has the path of the keys that it fills: ` + "`pipeline/ncu=roofline`" + ` fills
   ` + "`pipeline.ncu.*`" + `, so no ` + "`@package`" + ` is needed. ` + "`workload`" + ` is the exception: it fills ` + "`pipeline.workload.*`" + ` and whatever else
