@@ -400,3 +400,20 @@ func sameLevel(x, y *float64) bool {
 	}
 	return math.Round(*x*1000) == math.Round(*y*1000)
 }
+
+// LeadMS is how long no kernel ran before the first work of a pass, on average; nil
+// where that is not known.
+func (s *Stage) LeadMS() *float64 {
+	if s.Lead == nil || s.Passes <= 0 {
+		return nil
+	}
+	return new(float64(s.Lead.NS) / float64(s.Passes) / 1e6)
+}
+
+// SizesCut is how many sizes of messages no collective lists.
+func (j *Job) SizesCut() (n int) {
+	for _, c := range j.Collectives {
+		n += c.SizesCut
+	}
+	return n
+}

@@ -56,8 +56,8 @@ func (s *Stage) mostFrames() (fact.Fact, bool) {
 	for _, f := range s.HostFrames {
 		all += f.Samples
 	}
-	first := s.HostFrames[0]
-	params := []fact.Param{fact.Name("frame", first.Name()), fact.Share("share", ratio(first.Samples, all)), fact.Count("n", all)}
+	first, shares := s.HostFrames[0], timeline.SampleShares(s.HostFrames)
+	params := []fact.Param{fact.Name("frame", first.Name()), fact.Share("share", shares[0]), fact.Count("n", all)}
 	var then []string
 	for _, f := range s.HostFrames[1:min(shownFrames, len(s.HostFrames))] {
 		then = append(then, f.Name())

@@ -52,7 +52,7 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 	told := slices.ContainsFunc(r.Findings[:min(len(r.Findings), pageFindings)], func(f analysis.Finding) bool { return f.Code == "first-saving" })
 	if len(r.Opportunities) > 0 && !told {
 		o := &r.Opportunities[0]
-		d.say("plain-largest-saving", prose(message.Short(o.Title)), elapsed(o.Seconds*1e9)+savedOf(o), ofRun(r, o.Speedup))
+		d.say("plain-largest-saving", prose(message.Short(o.Title)), elapsed(o.Seconds*1e9)+savedOf(o), ofRun(r, o))
 	}
 	d.say("link-report")
 	return d.writeTo(w, r)
@@ -62,12 +62,13 @@ func plainText(f *analysis.Finding) string {
 	return message.Plain(f.Fact)
 }
 
-// ofRun says how much of the whole run, or of the scope, a saving is.
-func ofRun(r *analysis.Result, speedup float64) string {
-	if speedup <= 1 {
+// ofRun says how much of the whole run, or of the scope, a saving is; "" where that
+// is not known.
+func ofRun(r *analysis.Result, o *analysis.Opportunity) string {
+	if o.Speedup <= 1 || o.Share == nil {
 		return ""
 	}
-	return ", " + percent(1-1/speedup) + " of " + prose(partOf(r).name)
+	return ", " + percent(*o.Share) + " of " + prose(partOf(r).name)
 }
 
 // lowerFirst lets a title go on within a sentence; abbreviations stay.

@@ -53,15 +53,15 @@ var MessageView = View[messageRow]{
 }
 
 func messageRows(r *analysis.Result) (rows []messageRow, cut int) {
-	if r.Job != nil {
-		for _, c := range r.Job.Collectives {
-			for _, s := range c.Sizes {
-				rows = append(rows, messageRow{c.Kind, s})
-			}
-			cut += c.SizesCut
+	if r.Job == nil {
+		return nil, 0
+	}
+	for _, c := range r.Job.Collectives {
+		for _, s := range c.Sizes {
+			rows = append(rows, messageRow{c.Kind, s})
 		}
 	}
-	return rows, cut
+	return rows, r.Job.SizesCut()
 }
 
 // Messages shows the exchanges between ranks by the size of their messages.

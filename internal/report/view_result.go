@@ -110,10 +110,7 @@ func stageRow(r *analysis.Result, s *analysis.Stage) StageRow {
 		MFU: utilized(s.MFU, "analytic"), MFUCounters: utilized(s.HFU, "counters"), HFU: utilized(s.HFU, "counters"), MBU: utilized(s.MBU, "analytic"), MBUCounters: utilized(s.MBU, "counters"),
 	}
 	row.HostMS, row.Synchronous = s.HostMS, s.Synchronous
-	if s.Lead != nil && s.Passes > 0 {
-		ms := float64(s.Lead.NS) / float64(s.Passes) / 1e6
-		row.LeadMS = &ms
-	}
+	row.LeadMS = s.LeadMS()
 	if t := s.NsysTimes; t != nil {
 		row.NsysMedian, row.NsysMin, row.NsysMax, row.NsysStd = &t.MedianMS, &t.MinMS, &t.MaxMS, &t.StdMS
 		row.several = t.N > 1

@@ -302,13 +302,10 @@ func Gaps(rows timeline.Stream[timeline.GapRow]) Printable { return streamOf(Gap
 
 // hostFrames names the code that most samples saw, with their share of all samples.
 func hostFrames(frames []timeline.HostFrame) any {
-	var all int64
-	for _, f := range frames {
-		all += f.Samples
-	}
+	shares := timeline.SampleShares(frames)
 	var names []string
-	for _, f := range frames[:min(3, len(frames))] {
-		names = append(names, fmt.Sprintf("%s %.0f %%", f.Name(), 100*float64(f.Samples)/float64(all)))
+	for i, f := range frames[:min(3, len(frames))] {
+		names = append(names, fmt.Sprintf("%s %.0f %%", f.Name(), 100*shares[i]))
 	}
 	return orNil(strings.Join(names, ", "))
 }

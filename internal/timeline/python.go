@@ -30,6 +30,19 @@ type HostFrame struct {
 	Samples  int64  `json:"samples"`
 }
 
+// SampleShares are the shares, 0 to 1, of each frame in the samples of all of them.
+func SampleShares(frames []HostFrame) []float64 {
+	var all int64
+	for _, f := range frames {
+		all += f.Samples
+	}
+	shares := make([]float64, len(frames))
+	for i, f := range frames {
+		shares[i] = float64(f.Samples) / float64(max(1, all))
+	}
+	return shares
+}
+
 // Name is the function with its file, without the folder that packages were
 // installed in, and line.
 func (f HostFrame) Name() string {
