@@ -74,13 +74,13 @@ const (
 	codeDamaged         fact.Code = "damaged-timeline"       // damage
 	codeLost            fact.Code = "lost-timeline"          //
 	codeContradiction   fact.Code = "contradiction"          // measure, stage, method, peak, raw
-	codeStageBusy       fact.Code = "stage-busy"             // stage, share, busy, busy_share, wall, passes, of, of_share, times, limits
+	codeStageBusy       fact.Code = "stage-busy"             // stage, share, busy, busy_share, wall, passes or steps, of, of_share, times, limits
 	codeWarmUp          fact.Code = "warm-up"                // stage, n (first passes), passes, ns (of these), of (of all), share, median (of the others)
 	codeStageIdle       fact.Code = "stage-idle"             // the same without limits; cause, cause_ns, copies, copied (the same where it is not the cause), more
 	codeProgramRanges   fact.Code = "program-without-ranges" //
-	codeWaitsBefore     fact.Code = "waits-before"           // stage, passes, busy, waits, share, of, cause
-	codeLaunchBound     fact.Code = "launch-bound"           // stage, busy_share, wall, passes, wait_share, more, ...
-	codeGraphsGain      fact.Code = "graphs-gain"            // gain, share, of, passes, times
+	codeWaitsBefore     fact.Code = "waits-before"           // stage, passes or steps, busy, waits, share, of, cause
+	codeLaunchBound     fact.Code = "launch-bound"           // stage, busy_share, wall, passes or steps, wait_share, more, ...
+	codeGraphsGain      fact.Code = "graphs-gain"            // gain, share, of, passes or steps, times
 	codeAheadGain       fact.Code = "launch-ahead-gain"      // the same
 	codeHostFrames      fact.Code = "host-frames"            // frame, share, n; then
 	codeHostStretches   fact.Code = "host-stretches"         // host, longer, region

@@ -104,6 +104,18 @@ func (s *Stage) param() fact.Param {
 	return fact.Stage("stage", s.Name)
 }
 
+// passesParam says how many passes, or steps of an engine, a stage has; none of a
+// single one.
+func (s *Stage) passesParam() []fact.Param {
+	switch {
+	case s.Passes < 2:
+		return nil
+	case s.Steps:
+		return []fact.Param{fact.Count("steps", s.Passes)}
+	}
+	return []fact.Param{fact.Count("passes", s.Passes)}
+}
+
 // whole tells the stage that stands for a program without ranges.
 func (s *Stage) whole() bool { return s.Region == "" && s.Name == wholeProgram }
 
@@ -294,7 +306,7 @@ func (cn *conclusion) findCounted() {
 // scopeParam names the part of the timeline that savings are of.
 func (r *Result) scopeParam() fact.Param {
 	if s := r.Scope; s != nil {
-		return fact.Names("scope", fact.KindRegion, s.Regions)
+		return fact.Names("scope", fact.KindRegion, s.Names())
 	}
 	return fact.ID("scope", "base", "timeline")
 }

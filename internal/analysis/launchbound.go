@@ -110,10 +110,7 @@ func (st *stageClock) launchedIn(s *Stage) func(timeline.Op) bool {
 // busyParams say how long kernels run in a stage, under nsys.
 func (s *Stage) busyParams() []fact.Param {
 	params := []fact.Param{s.param(), fact.NS("busy", s.Split.BusyNS), fact.Share("busy_share", ratio(s.Split.BusyNS, s.Split.WallNS)), fact.NS("wall", s.Split.WallNS)}
-	if s.Passes > 1 { // tables give one
-		params = append(params, fact.Count("passes", s.Passes))
-	}
-	return params
+	return append(params, s.passesParam()...)
 }
 
 // timesOf is the time of a stage and the run that it is of.
@@ -207,9 +204,7 @@ func (cn *conclusion) aboutLaunchBound(s *Stage) []fact.Fact {
 		code = codeAheadGain
 	}
 	params := []fact.Param{fact.NS("gain", gain), fact.Share("share", ratio(gain, ns)), fact.NS("of", ns), timesParam(times)}
-	if s.Passes > 1 {
-		params = append(params, fact.Count("passes", s.Passes))
-	}
+	params = append(params, s.passesParam()...)
 	more := []fact.Fact{fact.New(code, params...)}
 	if host := s.Split.idle("host"); host > 0 {
 		params := []fact.Param{fact.NS("host", host), fact.NS("longer", cn.th.HostGap.Nanoseconds())}

@@ -97,9 +97,7 @@ func (cn *conclusion) findWaitsBefore() {
 		all := s.Split.WallNS + s.Lead.NS
 		params := []fact.Param{s.param(), fact.NS("busy", s.Split.BusyNS), fact.NS("of", all), fact.NS("waits", s.Lead.waits()), fact.Share("share", ratio(s.Lead.waits(), all)),
 			fact.ID("cause", "idle", s.Lead.Idle[0].ID)}
-		if s.Passes > 1 {
-			params = append(params, fact.Count("passes", s.Passes))
-		}
+		params = append(params, s.passesParam()...)
 		cn.find("waits-before-"+s.Name, weightHigh, codeWaitsBefore, params...)
 	}
 }

@@ -116,6 +116,7 @@ func (ut *utilizer) modelStage(name, asked string) *Stage {
 	for i := range ut.res.Stages {
 		s := &ut.res.Stages[i]
 		switch {
+		case s.Steps: // of other shapes than one generation
 		case s.Name == want || s.Region == want:
 			return s
 		case asked == "" && strings.Contains(strings.ToLower(s.Name), name):

@@ -159,6 +159,7 @@ func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error
 		jb.notes.lose(path, inputLost, fact.Because("lost", lost[0].What))
 	}
 	for _, w := range t.Warnings {
+		w = asMessage(w)
 		if !slices.ContainsFunc(jb.notes.warnings, func(n Note) bool { return n.Fact.Equal(w) }) {
 			jb.notes.add(Note{Fact: w, File: jb.in.rel(path)})
 		}

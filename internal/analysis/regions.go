@@ -157,13 +157,21 @@ func (tl *timed) largest(wall map[uint32]int64) map[uint32]bool {
 	}
 	slices.SortStableFunc(ids, func(x, y uint32) int { return cmp.Or(cmp.Compare(wall[y], wall[x]), cmp.Compare(x, y)) })
 	keep := map[uint32]bool{}
+	add := func(id uint32) {
+		for ; id != 0 && !keep[id]; id = parent[id] {
+			keep[id] = true
+		}
+	}
+	if tl.scope != nil { // stages are sums over these
+		for _, id := range tl.scope.regions {
+			add(id)
+		}
+	}
 	for _, id := range ids {
 		if len(keep) >= maxRegions {
 			break
 		}
-		for ; id != 0 && !keep[id]; id = parent[id] {
-			keep[id] = true
-		}
+		add(id)
 	}
 	return keep
 }

@@ -275,6 +275,9 @@ type Stage struct {
 	// Regions are all of them where several paths end in the name of the stage;
 	// its times are their sums.
 	Regions []string `json:"regions,omitempty"`
+	// Steps: its passes are the steps of a serving engine that are of one kind, which
+	// Name says (engine.StepKind); each may have another batch.
+	Steps bool `json:"steps,omitempty"`
 
 	CleanMS    *float64 `json:"clean_ms,omitempty"` // mean per pass, unprofiled
 	CleanStdMS *float64 `json:"clean_std_ms,omitempty"`

@@ -204,7 +204,7 @@ func (tr *timelineReader) sumScope() {
 			s.Regions = append(s.Regions, path)
 		}
 	}
-	s.Name = scopeName(s.Regions)
+	s.Name = scopeName(s.Names())
 	names := map[uint32]bool{}
 	for i := range tl.t.Kernels {
 		ns := max(0, tl.t.Kernels[i].Duration())
@@ -221,6 +221,16 @@ func (tr *timelineReader) sumScope() {
 	tr.scopeTime(s)
 	s.Text = s.describe(tr.res.Totals.WallNS, tr.tl.beside())
 	tr.res.Scope = s
+}
+
+// Names are the paths of its regions, and the kinds of steps of a serving engine.
+func (s *Scope) Names() (names []string) {
+	for _, path := range s.Regions {
+		if name := stageName(path); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // maxScopeNames is how many regions the name of a scope lists.

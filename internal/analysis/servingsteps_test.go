@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/engine"
@@ -53,5 +54,44 @@ func TestServerWindow(t *testing.T) {
 	}
 	if steps != 3 || tokens != 7+512+7+8 {
 		t.Errorf("over time: %d steps of %d tokens: %+v", steps, tokens, s.OverTime)
+	}
+}
+
+// TestStagesOfAServerAreKindsOfSteps: names of steps tell every batch and every length
+// of a prompt apart, so that a server would have as many stages as steps.
+func TestStagesOfAServerAreKindsOfSteps(t *testing.T) {
+	in, err := fromFiles(unpacked(t, "../nsys/testdata/exports/server_window.sqlite.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.DefaultScope = true
+	r := analyzed(t, in)
+	if len(r.Stages) != 2 || r.Scope == nil || len(r.Scope.Regions) != 3 {
+		t.Fatalf("stages %+v, scope %+v", r.Stages, r.Scope)
+	}
+	for _, want := range []struct {
+		kind   engine.StepKind
+		passes int
+	}{{engine.Decode, 2}, {engine.Mixed, 1}} {
+		at := slices.IndexFunc(r.Stages, func(s Stage) bool { return s.Name == string(want.kind) })
+		if at < 0 || r.Stages[at].Passes != want.passes || !r.Stages[at].Steps {
+			t.Errorf("%s: %+v", want.kind, r.Stages)
+			continue
+		}
+		var steps int64
+		for _, c := range r.Serving.Steps {
+			if c.Kind == want.kind {
+				steps += int64(math.Round(c.Time.Mean * float64(c.Steps)))
+			}
+		}
+		if wall := r.Stages[at].Split.WallNS; wall != steps {
+			t.Errorf("%s takes %d ns, its steps %d", want.kind, wall, steps)
+		}
+		if f := findingNamed(r, "launch-bound-"+string(want.kind)); f != nil && want.passes > 1 && f.Number("steps") != float64(want.passes) {
+			t.Errorf("%+v", f)
+		}
+	}
+	if names := r.Scope.Names(); !slices.Equal(names, []string{"decode", "mixed"}) {
+		t.Errorf("the scope is named %q", names)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
@@ -49,24 +50,34 @@ func (tr *timelineReader) pickStages() {
 	tr.stageTimes()
 }
 
-// scopeStages makes a stage of the regions of each name in the scope.
+// scopeStages makes a stage of the regions of each name in the scope, and one of
+// each kind of step of a serving engine, whose names tell every batch apart.
 func (tr *timelineReader) scopeStages() {
 	var names []string
 	byName := map[string][]int{}
 	for i := range tr.res.undivided() {
 		r := &tr.res.Regions[i]
 		same := func(j int) bool { return tr.res.Regions[j].Path == r.Path }
-		if !slices.Contains(tr.tl.scope.regions, r.id) || slices.ContainsFunc(byName[r.Name], same) {
+		name := stageName(r.Name)
+		if !slices.Contains(tr.tl.scope.regions, r.id) || slices.ContainsFunc(byName[name], same) {
 			continue
 		}
-		if byName[r.Name] == nil {
-			names = append(names, r.Name)
+		if byName[name] == nil {
+			names = append(names, name)
 		}
-		byName[r.Name] = append(byName[r.Name], i)
+		byName[name] = append(byName[name], i)
 	}
 	for _, name := range names[:min(len(names), maxStages)] {
 		tr.addStage(name, byName[name])
 	}
+}
+
+// stageName is the stage that regions of a name are counted in.
+func stageName(region string) string {
+	if s, ok := engine.ParseStep(region); ok {
+		return string(s.Kind)
+	}
+	return region
 }
 
 // timedStages are those that the workload timed where there is no timeline.
@@ -167,6 +178,7 @@ func (tr *timelineReader) ownStages() [][]int {
 
 func (tr *timelineReader) addStage(name string, regions []int) {
 	s := Stage{Name: name, Region: tr.res.Regions[regions[0]].Path}
+	_, s.Steps = engine.ParseStep(tr.res.Regions[regions[0]].Name)
 	var wall, async, ops int64
 	for _, i := range regions {
 		r := &tr.res.Regions[i]

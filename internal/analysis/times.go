@@ -115,10 +115,7 @@ func (tr *timelineReader) readTimeline(ctx context.Context) (*timed, error) {
 		if idle && w.Is(timeline.CodeNoKernels, timeline.CodeNoCalls) {
 			continue // NoKernels says what it means
 		}
-		if w.Is(timeline.CodeProfilerSays) {
-			w = capture.MessageOf(w.Text("text"))
-		}
-		tr.notes.add(Note{Fact: w, File: tr.in.rel(tr.in.timeline())})
+		tr.notes.add(Note{Fact: asMessage(w), File: tr.in.rel(tr.in.timeline())})
 	}
 	if idle {
 		tr.notes.lack(NoKernels)
@@ -127,6 +124,15 @@ func (tr *timelineReader) readTimeline(ctx context.Context) (*timed, error) {
 		return nil, err
 	}
 	return tr.tl, nil
+}
+
+// asMessage is a warning of a timeline, of which a message of the profiler is told by
+// what it means.
+func asMessage(w fact.Fact) fact.Fact {
+	if w.Is(timeline.CodeProfilerSays) {
+		return capture.MessageOf(w.Text("text"))
+	}
+	return w
 }
 
 // openTimeline reads the timeline, and tells what is lost of it.

@@ -43,7 +43,9 @@ func (ut *utilizer) utilize() ([]Finding, error) {
 		s := &ut.res.Stages[i]
 		seconds, note := ut.secondsOf(s)
 		counted := ut.countStage(i)
-		ut.analytic(s, i, work[s.Name], seconds, note, counted)
+		if !s.Steps { // the work of steps goes by their batches
+			ut.analytic(s, i, work[s.Name], seconds, note, counted)
+		}
 		if !ut.self.alike() { // the timeline's passes are of another size than the clean ones
 			seconds, note = float64(s.Split.WallNS)/float64(max(1, s.Passes))/1e9, because(codeOverNsysShape)
 		}

@@ -247,14 +247,15 @@ func scopeOf(r *Run) string {
 	if r.Result.Scope == nil {
 		return ""
 	}
-	return strings.Join(r.Result.Scope.Regions, ", ")
+	return strings.Join(r.Result.Scope.Names(), ", ")
 }
 
-// Stages are in the order of the workload.
+// Stages are in the order of the workload. A server makes as many steps as it is
+// asked for.
 func passesOf(r *Run) string {
 	var all []string
 	for i := range r.Result.Stages {
-		if st := &r.Result.Stages[i]; st.Passes > 0 {
+		if st := &r.Result.Stages[i]; st.Passes > 0 && !st.Steps {
 			all = append(all, fmt.Sprintf("%s %d", st.Name, st.Passes))
 		}
 	}

@@ -44,11 +44,11 @@ var findingWords = map[fact.Code]words{
 		Plain: "One efficiency figure of {stage} ({measure}) came out impossible and is not shown; check its inputs.",
 	},
 	"stage-busy": {
-		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys[, {of_share} of its {clean} on average in the unprofiled run]. The kernels decide how long it takes.",
+		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}][ in {steps:step|steps}] under nsys[, {of_share} of its {clean} on average in the unprofiled run]. The kernels decide how long it takes.",
 		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU works {of_share} of the time of {stage} ({times}): the work itself decides how long it takes.[ The limiter of most of that work is {limits}.]",
 	},
 	"stage-idle": {
-		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}] under nsys[, {of_share} of its {clean} on average in the unprofiled run]. No kernel runs in the rest[; memory is copied or set for {copied} of it]; the main cause under nsys: {cause} ({cause_ns}).[ {more.}]",
+		Text:  "[{stage} takes {share} of the time of all stages. ]Kernels run in {stage}[ on at least one of its {gpus} GPUs] for {busy}: {busy_share} of its {wall}[ in {passes:pass|passes}][ in {steps:step|steps}] under nsys[, {of_share} of its {clean} on average in the unprofiled run]. No kernel runs in the rest[; memory is copied or set for {copied} of it]; the main cause under nsys: {cause} ({cause_ns}).[ {more.}]",
 		Plain: "[{stage} takes {share} of the time of all stages. ]The GPU computes in {of_share} of the time of {stage} ({times}) and in the rest waits[ or only copies data ({copies} under the profiler)].[ {more.}]",
 	},
 	"warm-up": {
@@ -69,17 +69,17 @@ var findingWords = map[fact.Code]words{
 		Plain: "The next token takes {period} on average. The GPU works on it for {busy} of that time[ and on new prompts for {prefill}][ and on both together for {mixed}]; for {idle} it waits inside a step, and for {gap} between steps.",
 	},
 	"launch-bound": {
-		Text: "{stage} is launch-bound: under nsys kernels run in {busy_share} of its {wall}[ in {passes:pass|passes}], and the GPU waits for the host in {wait_share}.[ {more.}]",
+		Text: "{stage} is launch-bound: under nsys kernels run in {busy_share} of its {wall}[ in {passes:pass|passes}][ in {steps:step|steps}], and the GPU waits for the host in {wait_share}.[ {more.}]",
 		Plain: "The GPU works only {of_busy} of the time of {stage} ({times}). For up to {of_waits} of it, it waits for the program on the host to hand it work[, and for {of_rest} for other reasons]. " +
-			"A faster GPU would help {stage} little; without the waits it could take {left} in place of {of}[ for {passes:pass|passes}], at best.",
+			"A faster GPU would help {stage} little; without the waits it could take {left} in place of {of}[ for {passes:pass|passes}][ for {steps:step|steps}], at best.",
 	},
 	"waits-before": {
-		Text: "{stage} closes before its work ends, and the GPU waits for that work: before the first of it no kernel runs for {waits} ({share} of the {of}[ in {passes:pass|passes}] from the opening of a range, or the end of earlier work, to the end of its own), " +
+		Text: "{stage} closes before its work ends, and the GPU waits for that work: before the first of it no kernel runs for {waits} ({share} of the {of}[ in {passes:pass|passes}][ in {steps:step|steps}] from the opening of a range, or the end of earlier work, to the end of its own), " +
 			"mostly because of {cause}; then kernels run for {busy}. Launch the next work before the last has ended.",
 		Plain: "Before the work of {stage} begins, the GPU waits {waits} for the host, and then works for {busy}. Hand the GPU its next work earlier.",
 	},
-	"graphs-gain":       {Text: "Closing its launch gaps, with CUDA graphs, can save at most {gain}, {share} of its {of}[ in {passes:pass|passes}] {times}"},
-	"launch-ahead-gain": {Text: "Launching its CUDA graphs ahead can save at most {gain}, {share} of its {of}[ in {passes:pass|passes}] {times}"},
+	"graphs-gain":       {Text: "Closing its launch gaps, with CUDA graphs, can save at most {gain}, {share} of its {of}[ in {passes:pass|passes}][ in {steps:step|steps}] {times}"},
+	"launch-ahead-gain": {Text: "Launching its CUDA graphs ahead can save at most {gain}, {share} of its {of}[ in {passes:pass|passes}][ in {steps:step|steps}] {times}"},
 	"host-frames":       {Text: "while the GPU waited for the host, Python was most often in {frame} ({share} of {n:sample|samples})[, then in {then}]"},
 	"host-stretches":    {Text: "{host} of the waits are stretches of more than {longer} without a CUDA call[ in {region}], which are no launch gaps: move that work of the host out of the loop, or into what a graph replays"},
 	"profiler-waits":    {Text: "In the unprofiled run kernels take more than half of the time: many of these waits come from the profiler"},

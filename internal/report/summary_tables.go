@@ -53,6 +53,11 @@ func summaryStages(r *analysis.Result, head string) *Table[StageRow] {
 		}
 		rows = append(rows, x)
 	}
+	if len(r.Stages) > 0 && !slices.ContainsFunc(r.Stages, func(s analysis.Stage) bool { return !s.Steps }) {
+		for key, title := range map[string]string{"nsys_ms": "under-nsys-median-step", "nsys_min_ms": "fastest-step", "nsys_max_ms": "slowest-step", "passes": "steps-of-stage"} {
+			v = v.titled(key, message.Phrase(title))
+		}
+	}
 	return v.table(Slice(rows), nil)
 }
 
