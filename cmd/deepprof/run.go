@@ -154,11 +154,11 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 				fmt.Fprintln(s.err, line)
 			}
 		}
-		if blocked.OfWorkload() {
+		if blocked.Report.OfWorkload() {
 			return &failure{exitWorkload, errors.New("the workload cannot run as it is configured; nothing was started")}
 		}
 		remedy := "fix it, or turn the pipeline step off"
-		if !blocked.OfTools() {
+		if !blocked.Report.OfTools() {
 			remedy += ", or use --ignore-blockers"
 		}
 		return &failure{exitNothing, fmt.Errorf("%w; %s", err, remedy)}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -179,4 +180,13 @@ func (c *Capture) pause(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
+}
+
+// LimitsOf bound a supervised program, which may take a time as well; 0 is no limit.
+func LimitsOf(s plan.Supervision, timeout time.Duration) tool.Limits {
+	l := tool.Limits{Timeout: timeout, Stall: s.Stall, Grace: s.StopGrace, Finish: timeout}
+	if timeout == 0 { // null is no limit, in any phase
+		l.Finish = -1
+	}
+	return l
 }

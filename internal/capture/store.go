@@ -68,6 +68,7 @@ func StoreWork(ctx context.Context, store *runs.Run, name string, o Outcome, fil
 	if err != nil {
 		return err
 	}
+	identify(store, name, hashed)
 	if err := store.StartAttempt(name, ""); err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (result *Result) Store(ctx context.Context, store *runs.Run, folder, dir st
 		if files[i], err = store.HashFiles(context.WithoutCancel(ctx), store.Within(own...)...); err != nil {
 			return err
 		}
-		Identify(store, name, files[i])
+		identify(store, name, files[i])
 	}
 	return store.Update(func(m *runs.Manifest) error {
 		s := m.Step(name)
@@ -157,17 +158,17 @@ func Repeatedly(times int, one func(n int) (Outcome, error)) (Outcome, error) {
 	return all, nil
 }
 
-// A Begun rank is what the script of ranks wrote when a rank began.
-type Begun struct {
+// A begunRank is what the script of ranks wrote when a rank began.
+type begunRank struct {
 	Rank, Local, World, Process int
 	Host, Chosen                string
 }
 
-// BegunRanks reads the ranks of a step that began.
-func BegunRanks(store *runs.Run, step string) map[int]Begun {
-	all := map[int]Begun{}
+// begunRanks reads the ranks of a step that began.
+func begunRanks(store *runs.Run, step string) map[int]begunRank {
+	all := map[int]begunRank{}
 	for _, file := range tool.Match(store.Path(path.Join(step, workload.RanksFolder)), "*.json") {
-		var b Begun
+		var b begunRank
 		if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &b) == nil {
 			all[b.Rank] = b
 		}
@@ -175,9 +176,9 @@ func BegunRanks(store *runs.Run, step string) map[int]Begun {
 	return all
 }
 
-// Identify tells of files of a capture behind a launcher which rank they are of.
-func Identify(store *runs.Run, step string, files []runs.File) {
-	ranks := BegunRanks(store, step)
+// identify tells of files of a capture behind a launcher which rank they are of.
+func identify(store *runs.Run, step string, files []runs.File) {
+	ranks := begunRanks(store, step)
 	if len(ranks) == 0 {
 		return
 	}

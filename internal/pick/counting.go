@@ -12,6 +12,7 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncu"
+	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -70,6 +71,20 @@ type Traced struct {
 func Trace(t *timeline.Timeline) *Traced {
 	at := t.Attribute()
 	return &Traced{t, at, Load(at)}
+}
+
+// ReadTrace reads what a timeline tells about launches and ranges, and joins it.
+func ReadTrace(ctx context.Context, path string) (*Traced, error) {
+	f, err := nsys.OpenSQLite(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := f.Timeline(ctx, nsys.Regions|nsys.Machine)
+	if err != nil {
+		return nil, err
+	}
+	return Trace(t), nil
 }
 
 // seen are the ranges of the timeline, for expressions to be resolved; nil
@@ -139,17 +154,17 @@ func NotChoosing(n plan.Ncu, timeline bool) fact.Fact {
 
 // PolicyOf is the choice as the configuration wants it. Program is as in
 // Counting.
-func PolicyOf(nsys plan.Nsys, n plan.Ncu, version tool.Version, program time.Duration) Policy {
+func PolicyOf(timeline plan.Nsys, n plan.Ncu, version tool.Version, program time.Duration) Policy {
 	c := n.CLI
 	p := Policy{
 		Include: c.NVTXInclude, Exclude: c.NVTXExclude, MainRegions: true, TopN: n.Pick.TopN, Coverage: n.Pick.Coverage, Budget: n.Pick.Budget,
 		Alike: n.Pick.Alike, Slowest: n.Pick.Slowest, Collectives: n.Pick.Collectives, Collect: Collect{Set: c.Set, Sections: c.Sections, Metrics: c.Metrics},
-		Version: version, RootOnly: c.TargetProcesses == "application-only", Partial: !wholeProgram(nsys) || !c.ProfileFromStart,
+		Version: version, RootOnly: c.TargetProcesses == "application-only", Partial: !wholeProgram(timeline) || !c.ProfileFromStart,
 	}
 	if c.KernelName != "" {
 		p.KernelInclude, p.KernelBase, p.KernelKey = []string{c.KernelName}, c.KernelNameBase, "pipeline.ncu.ncu_cli.kernel_name"
 	}
-	if !wholeProgram(nsys) {
+	if !wholeProgram(timeline) {
 		p.Program, p.ProgramSource = program, "unprofiled run"
 	}
 	return p

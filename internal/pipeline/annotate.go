@@ -5,8 +5,6 @@ import (
 	"errors"
 	"os"
 	"path"
-	"slices"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
@@ -17,49 +15,17 @@ import (
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// annotation is what a step puts into the workload; nil for none. The sessions
-// that ship with deepprof have stages of their own, so that modules are put into
-// these.
+// annotation is what a step puts into the workload; nil for none.
 func (j *job) annotation(step string) *workload.Annotation {
-	if step == plan.StepNcu && workload.Serves(j.plan) {
-		return nil // its launches are told apart by their configuration, and ranges slow them
-	}
-	p := j.plan.Pipeline
-	mode := p.Annotate
-	if mode == "auto" && workload.Shipped(j.plan) {
-		mode = "modules"
-	}
-	off := mode == "" || mode == "none" || mode == "stages" && workload.Shipped(j.plan)
-	if off || j.store != nil && exists(j.store.Path(runs.AnnotateOff)) {
+	if j.store != nil && exists(j.store.Path(runs.AnnotateOff)) {
 		return nil
 	}
-	return &workload.Annotation{
-		Mode: mode, Depth: p.AnnotateDepth, Limit: p.AnnotateLimit,
-		Code: j.place(runs.AnnotateFolder), Out: j.place(runs.AnnotateFolder + "/" + step),
-	}
+	return workload.AnnotationOf(j.plan, step, j.place(runs.AnnotateFolder), j.place(runs.AnnotateFolder+"/"+step))
 }
 
-// annotateEnv are the variables that annotation adds to those of a step.
-func (j *job) annotateEnv(step string) []string { return j.annotateOver(j.env, step) }
-
-// annotateOver is annotateEnv for another environment than that of the workload.
+// annotateOver are the variables that annotation adds to an environment of a step.
 func (j *job) annotateOver(env []string, step string) []string {
-	a := j.annotation(step)
-	if a == nil {
-		return nil
-	}
-	pythonPath := ""
-	for _, kv := range env {
-		if value, ok := strings.CutPrefix(kv, "PYTHONPATH="); ok {
-			pythonPath = value
-		}
-	}
-	var set []string
-	for name, value := range a.Env(pythonPath) {
-		set = append(set, name+"="+value)
-	}
-	slices.Sort(set)
-	return set
+	return j.annotation(step).Variables(env)
 }
 
 // annotated runs a step with annotation. Where the workload fails with it, though
@@ -113,5 +79,5 @@ func measureAnnotation(ctx context.Context, j *job) (made, error) {
 	if err := a.Install(); err != nil {
 		return made{}, err
 	}
-	return runProgram(ctx, j, plan.StepAnnotateCost, runs.AnnotateFolder+"/"+plan.StepAnnotateCost, tool.Environ(j.env, j.annotateEnv(plan.StepAnnotateCost)...))
+	return runProgram(ctx, j, plan.StepAnnotateCost, runs.AnnotateFolder+"/"+plan.StepAnnotateCost, tool.Environ(j.env, j.annotateOver(j.env, plan.StepAnnotateCost)...))
 }

@@ -20,16 +20,12 @@ const (
 	flopsUncompared    fact.Code = "flops-not-compared" // error
 	flopsAgree         fact.Code = "flops-agree"
 	flopsDisagree      fact.Code = "flops-disagree"
-	flopsDiffer        fact.Code = "flops-differ"     // stage, ours, torch, relative
-	environmentLeft    fact.Code = "environment-left" // error
-	causeOfSession     fact.Code = "cause-session"    // kind, file, next
+	flopsDiffer        fact.Code = "flops-differ" // stage, ours, torch, relative
 	noFirstAnswer      fact.Code = "no-first-answer"
 	operatorsTaken     fact.Code = "operators-taken"
-	longAhead          fact.Code = "long-timeline-ahead" // span
 	repeatsDone        fact.Code = "repeats-done"
 	repeatStopped      fact.Code = "repeat-stopped"    // n
 	repeatFailed       fact.Code = "repeat-failed"     // n, dir
-	longTimeline       fact.Code = "long-timeline"     // span
 	stepOff            fact.Code = "step-off"          //
 	stepUnproven       fact.Code = "step-unproven"     //
 	stepNothing        fact.Code = "step-nothing"      //
@@ -38,8 +34,6 @@ const (
 	whilePlaying       fact.Code = "run-while-playing" //
 	stepVerdict        fact.Code = "step-verdict"      // kind, what, evidence
 	runStep            fact.Code = "run-step"          // step, why
-	ranksKept          fact.Code = "ranks-kept"        // n, of
-	rankUnreadable     fact.Code = "rank-unreadable"   // rank, error
 )
 
 // errorFact is an error as evidence.

@@ -14,7 +14,6 @@ import (
 	"github.com/deepprof/deepprof/internal/export"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
-	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	reports "github.com/deepprof/deepprof/internal/report"
@@ -96,9 +95,12 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 		if workload.Serves(j.plan) {
 			name = windowTimeline(j.store)
 		}
-		t, err := readTimeline(ctx, j.store, name)
-		if err != nil {
-			return capture.Outcome{}, err
+		var t *pick.Traced
+		if name != "" {
+			var err error
+			if t, err = pick.ReadTrace(ctx, j.store.Path(name)); err != nil {
+				return capture.Outcome{}, err
+			}
 		}
 		var ranges []string // of a server that cannot switch its profiler: its steps
 		if workload.Serves(j.plan) && t != nil && j.setup(plan.StepNcu).Engine.Profile == nil {
@@ -153,24 +155,6 @@ func (j *job) gated(target []string) bool {
 	return !ranks && !workload.Serves(j.plan) && j.plan.Pipeline.Ncu.CLI.ProfileFromStart && j.annotation(plan.StepNcu) != nil && len(annotateFiles(j, plan.StepNsys)) > 0
 }
 
-// readTimeline reads what the timeline of the run tells about launches and
-// ranges; nil where there is none.
-func readTimeline(ctx context.Context, store *runs.Run, name string) (*pick.Traced, error) {
-	if name == "" {
-		return nil, nil
-	}
-	f, err := nsys.OpenSQLite(store.Path(name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	t, err := f.Timeline(ctx, nsys.Regions|nsys.Machine)
-	if err != nil {
-		return nil, err
-	}
-	return pick.Trace(t), nil
-}
-
 func saveTargets(store *runs.Run, t *pick.Targets) error {
 	text, err := t.JSON()
 	if err != nil {
@@ -217,7 +201,7 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, tel
 	got := map[string]int64{}
 	c.Check = func(_ context.Context, report string) (*capture.Content, error) {
 		content, err := capture.CheckCounters(report)
-		add(got, content)
+		content.AddTo(got)
 		return content, err
 	}
 	result := capture.Run(ctx, c)

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -75,17 +74,15 @@ func (e *execution) step(ctx context.Context, s step) error {
 		return e.job.store.SkipStep(s.name, reason)
 	}
 	if e.resumed {
-		ranks, err := keptRanks(ctx, e.job, s)
-		if err == nil && ranks == nil {
+		kept, err := keptRanks(ctx, e.job, s)
+		if err == nil && kept == nil {
 			err = e.setAside(s)
 		}
 		if err != nil {
 			return err
 		}
-		if ranks != nil {
-			s.run = func(ctx context.Context, j *job) (made, error) {
-				return made{Outcome: ranks.Outcome}, recordRanks(ctx, j.store, s.name, *ranks)
-			}
+		if kept != nil {
+			s.run = kept
 		}
 	}
 	if err := e.job.store.StartStep(s.name); err != nil {
@@ -186,50 +183,13 @@ func statusOf(list []StepResult) (status runs.Status, reason fact.Fact) {
 	return status, reason
 }
 
-// setAside keeps what earlier attempts of a step left, out of the way. Its files
-// outside go into its first folder before: the choice of launches stays with
-// the counters that were taken by it.
+// setAside keeps what earlier attempts of a step left, out of the way.
 func (e *execution) setAside(s step) error {
-	folders := s.folders(e.job.plan)
-	if len(folders) == 0 {
-		return nil
+	asides, err := e.job.store.SetAsideStep(s.name, s.folders(e.job.plan), s.makes.files)
+	for _, aside := range asides {
+		e.job.tell(stepAside, fact.Name("step", s.name), fact.File("dir", e.job.store.Path(aside)))
 	}
-	moves := map[string]string{}
-	for _, file := range s.makes.files {
-		moves[file] = folders[0] + "/" + file
-	}
-	if err := e.job.store.Move(s.name, moves); err != nil {
-		return err
-	}
-	for _, folder := range folders {
-		aside, err := e.job.store.SetAside(s.name, folder)
-		if err != nil {
-			return err
-		}
-		if aside != "" {
-			e.job.tell(stepAside, fact.Name("step", s.name), fact.File("dir", e.job.store.Path(aside)))
-		}
-	}
-	return nil
-}
-
-// setAsideReports moves what an earlier analysis wrote out of the way, so that
-// it does not pass for one of what is captured now.
-func setAsideReports(store *runs.Run) error {
-	m := store.Manifest()
-	s := m.Step(plan.StepReport)
-	if s == nil {
-		return nil
-	}
-	n := 1
-	for exists(store.Path(fmt.Sprintf("report/attempt-%d", n))) {
-		n++
-	}
-	moves := map[string]string{}
-	for _, f := range s.Files() {
-		moves[f.Path] = fmt.Sprintf("report/attempt-%d/%s", n, f.Path)
-	}
-	return store.Move(plan.StepReport, moves)
+	return err
 }
 
 func exists(path string) bool {

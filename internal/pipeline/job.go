@@ -3,10 +3,8 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -98,7 +96,7 @@ func reopenJob(o Options, store *runs.Run) (*job, error) {
 		}
 		start = in.Workload.Start
 		own := *o.Plan
-		own.Dataset.Sampling.Seed = cmp.Or(own.Dataset.Sampling.Seed, seedOf(store))
+		own.Dataset.Sampling.Seed = cmp.Or(own.Dataset.Sampling.Seed, workload.SeedOf(runs.Files(store.Dir(), runs.SpecFile)))
 		o.Plan = &own
 	}
 	j, err := newJob(o, start)
@@ -110,41 +108,11 @@ func reopenJob(o Options, store *runs.Run) (*job, error) {
 	if st, err := os.Stat(j.dir); err != nil || !st.IsDir() {
 		return nil, fmt.Errorf("resume %s: the working directory of its workload, %s, is not there any more", store.Dir(), j.dir)
 	}
-	if err := j.restoreSecrets(); err != nil {
+	if err := runs.RestoreSecrets(j.plan); err != nil {
 		return nil, err
 	}
 	store.Hide(j.secrets())
 	return j, nil
-}
-
-// seedOf is the seed that the sessions of a run of schema 1 shuffled with, which
-// stores it in their specs alone; nil where there is none.
-func seedOf(store *runs.Run) *int {
-	for _, path := range runs.Files(store.Dir(), runs.SpecFile) {
-		var spec workload.Spec
-		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &spec) == nil && spec.Dataset.Sampling.Seed != nil {
-			return spec.Dataset.Sampling.Seed
-		}
-	}
-	return nil
-}
-
-// restoreSecrets gives the plan the values that were not recorded: they must be
-// in the environment now.
-func (j *job) restoreSecrets() error {
-	env := maps.Clone(j.plan.Pipeline.Workload.Env)
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if env[name] != redact.Mark {
-			continue
-		}
-		value, ok := os.LookupEnv(name)
-		if !ok {
-			return fmt.Errorf("%s.%s is a secret and was not recorded; export %s before you resume", envKey, name, name)
-		}
-		env[name] = value
-	}
-	j.plan.Pipeline.Workload.Env = env
-	return nil
 }
 
 // create makes the run directory, with what is needed to resume it.
@@ -152,14 +120,14 @@ func (j *job) create(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	files, err := j.recordOfPlan()
+	files, err := runs.PlanFiles(j.plan, j.Config)
 	if err != nil {
 		return err
 	}
 	secrets := j.secrets()
 	parent, auto := plan.SplitRunDir(j.Dir)
 	o := runs.CreateOptions{
-		Version: j.Version, Command: redact.Overrides(j.Argv, envKey, j.plan.Pipeline.Workload.Env, j.secretEnv()),
+		Version: j.Version, Command: runs.WithoutEnv(j.plan, j.Argv),
 		Steps: planned(j.steps), Label: secrets.Text(workload.Label(j.plan)), Start: j.start, Files: files, Secrets: secrets,
 	}
 	if !auto {
@@ -170,10 +138,17 @@ func (j *job) create(ctx context.Context) error {
 	}
 	j.dir = j.workingDir()
 	j.tell(runIs, fact.File("dir", j.store.Dir()))
-	if err := j.writeFiles(); err != nil {
-		return errors.Join(err, j.store.Finish(runs.StatusFailed, errorFact(err)))
+	for name, text := range j.Files {
+		if err := j.store.WriteFile(name, []byte(runs.WithoutEnv(j.plan, []string{string(text)})[0])); err != nil {
+			return errors.Join(err, j.store.Finish(runs.StatusFailed, errorFact(err)))
+		}
 	}
 	return nil
+}
+
+// secrets are the values that the run must not show.
+func (j *job) secrets() *redact.Values {
+	return runs.Secrets(j.plan, append(os.Environ(), j.env...), j.Argv, j.Config)
 }
 
 // workingDir is where the workload runs: the folder of the run where
@@ -241,16 +216,6 @@ func (j *job) unprofiledTime() time.Duration {
 		return 0
 	}
 	return time.Duration(*s.Seconds / float64(max(1, j.plan.Pipeline.Unprofiled.Repeats)) * float64(time.Second))
-}
-
-// limits bound a supervised program.
-func (j *job) limits(timeout time.Duration) tool.Limits {
-	s := j.plan.Pipeline.Supervision
-	l := tool.Limits{Timeout: timeout, Stall: s.Stall, Grace: s.StopGrace, Finish: timeout}
-	if timeout == 0 { // null is no limit, in any phase
-		l.Finish = -1
-	}
-	return l
 }
 
 // target is the program that a step profiles: the command of the user's, or the

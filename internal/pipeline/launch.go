@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path"
@@ -97,4 +98,25 @@ func (j *job) countedRank() string {
 		}
 	}
 	return "0"
+}
+
+// keptRanks is a step that goes on with the timelines that ranks left before it
+// was cut off; nil where there are none. The job is not started again for the other
+// ranks, since timelines of two jobs cannot be held against each other.
+func keptRanks(ctx context.Context, j *job, s step) (func(context.Context, *job) (made, error), error) {
+	if s.name != plan.StepNsys {
+		return nil, nil
+	}
+	target, err := j.target(plan.StepNsys)
+	if _, ranks := j.launch(target); err != nil || !ranks {
+		return nil, nil
+	}
+	o, files, err := capture.KeptRanks(ctx, j.store, j.nsys, j.plan.Pipeline.Nsys)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	j.tell(ranksStand, fact.Because("what", o.What))
+	return func(ctx context.Context, j *job) (made, error) {
+		return made{Outcome: o}, capture.StoreWork(ctx, j.store, s.name, o, files...)
+	}, nil
 }

@@ -192,7 +192,7 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 			return nil, err
 		}
 		for _, c := range commands {
-			lines = append(lines, shellLine(c))
+			lines = append(lines, capture.ShellLine(c))
 		}
 	}
 	j.foretell()
@@ -240,7 +240,7 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 		return e.summary, store.Abandon(before)
 	}
 	if todo.Next != "" {
-		if err := setAsideReports(store); err != nil {
+		if err := store.SetAsideReports(plan.StepReport); err != nil {
 			return nil, errors.Join(err, store.Abandon(before))
 		}
 	}

@@ -5,26 +5,11 @@ import (
 	"errors"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 )
-
-func TestChecks(t *testing.T) {
-	p := &plan.Plan{}
-	p.Pipeline.Nsys = plan.Nsys{Enable: true, Trace: []string{"nvtx"}}
-	p.Pipeline.Workload.Kind = plan.WorkloadCommand
-	if o := checks(p, "runs/auto"); !o.Timeline || o.Counters || o.CUDA || o.Torch || o.RunDir != "runs" {
-		t.Errorf("NVTX of a command: %+v", o)
-	}
-	p.Pipeline.Nsys.Trace = []string{"cuda", "nvtx"}
-	p.Pipeline.Workload.Kind = plan.WorkloadLLM
-	if o := checks(p, "/x/y"); !o.CUDA || !o.Torch || o.RunDir != "/x/y" {
-		t.Errorf("CUDA of a model: %+v", o)
-	}
-}
 
 func TestStateOf(t *testing.T) {
 	for _, c := range []struct {
@@ -124,27 +109,5 @@ func TestInterruptReport(t *testing.T) {
 	s, err := (&execution{job: j, summary: &Summary{}}).run(context.Background())
 	if err != nil || s.Status != runs.StatusInterrupted || len(s.Steps) != 1 || s.Steps[0].State != runs.StateInterrupted {
 		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-// A long capture is foreseen unless a gate or a duration keeps it short.
-func TestExpectedCapture(t *testing.T) {
-	const hour = time.Hour
-	for name, c := range map[string]struct {
-		nsys    plan.Nsys
-		program time.Duration
-		long    bool
-	}{
-		"whole program": {plan.Nsys{CaptureRange: plan.CaptureNone}, hour, true},
-		"short program": {plan.Nsys{CaptureRange: plan.CaptureNone}, time.Minute, false},
-		"unknown":       {plan.Nsys{CaptureRange: plan.CaptureNone}, 0, false},
-		"a gate":        {plan.Nsys{CaptureRange: plan.CaptureNVTX}, hour, false},
-		"a window":      {plan.Nsys{CaptureRange: plan.CaptureNone, Delay: time.Minute, Duration: time.Minute}, hour, false},
-		"a long window": {plan.Nsys{CaptureRange: plan.CaptureNone, Duration: hour / 2}, hour, true},
-		"a late window": {plan.Nsys{CaptureRange: plan.CaptureNone, Delay: hour - time.Minute}, hour, false},
-	} {
-		if got := expectedCapture(c.nsys, c.program) > longCapture; got != c.long {
-			t.Errorf("%s: long is %v", name, got)
-		}
 	}
 }

@@ -2,8 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,64 +17,9 @@ import (
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// envKey is the setting that gives the workload variables of its own.
-const envKey = "pipeline.workload.env"
-
-// secretEnv are the variables of the configuration whose values are not
-// recorded.
-func (j *job) secretEnv() []string {
-	var env []string
-	for name, value := range j.plan.Pipeline.Workload.Env {
-		env = append(env, name+"="+value)
-	}
-	return redact.SecretNames(env)
-}
-
-// secrets are the values that the run must not show: of the environment, the
-// command line, the configuration and the variables of the workload.
-func (j *job) secrets() *redact.Values {
-	v := redact.NewValues(append(os.Environ(), j.env...))
-	v.LearnArgs(j.Argv)
-	v.LearnArgs(j.plan.Pipeline.Workload.Command)
-	v.LearnConfig(j.Config)
-	for name, value := range j.plan.Pipeline.Workload.Env {
-		v.LearnVar(name, value)
-	}
-	return v
-}
-
-// recordOfPlan is what a run has from its first moment: the configuration as it
-// was composed, and the typed plan, without the values of secrets.
-func (j *job) recordOfPlan() (map[string][]byte, error) {
-	secret := j.secretEnv()
-	config, err := redact.YAML(j.Config, envKey, secret)
-	if err != nil {
-		return nil, err
-	}
-	p := *j.plan
-	p.Pipeline.Workload.Env = maps.Clone(p.Pipeline.Workload.Env)
-	for _, name := range secret {
-		p.Pipeline.Workload.Env[name] = redact.Mark
-	}
-	typed, err := plan.Marshal(&p)
-	return map[string][]byte{runs.ConfigName: config, runs.PlanName: typed}, err
-}
-
-// writeFiles writes the further files of the run, without the values of
-// secrets.
-func (j *job) writeFiles() error {
-	for name, text := range j.Files {
-		clean := redact.Overrides([]string{string(text)}, envKey, j.plan.Pipeline.Workload.Env, j.secretEnv())[0]
-		if err := j.store.WriteFile(name, []byte(clean)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // writeProvenance records the machine and the inputs.
 func writeProvenance(ctx context.Context, j *job) (made, error) {
-	c := runs.Collector{Output: output}
+	c := runs.Collector{Output: tool.Text}
 	for _, t := range []tool.Tool{j.nsys, j.ncu} {
 		if t.Path != "" {
 			c.Tools = append(c.Tools, runs.ToolInfo{Name: t.Name, Path: t.Path, Version: t.Version.String(), Missing: t.Problem})
@@ -110,30 +53,6 @@ func writeProvenance(ctx context.Context, j *job) (made, error) {
 	o := capture.Outcome{Kind: capture.Captured, Usable: true, What: fact.New(provenanceRecorded)}
 	wrote := slices.DeleteFunc([]string{runs.EnvName, runs.ConfigName, runs.PlanName, runs.InputsName}, func(name string) bool { return !exists(j.store.Path(name)) })
 	return made{Outcome: o}, capture.StoreWork(ctx, j.store, plan.StepProvenance, o, wrote...)
-}
-
-// output runs a program for what it prints.
-func output(ctx context.Context, path string, args ...string) ([]byte, error) {
-	stdout, stderr, exit, err := tool.Output(ctx, tool.Command{Path: path, Args: args})
-	if err == nil && !exit.OK() {
-		err = fmt.Errorf("%s: %s", exit, strings.TrimSpace(string(stderr)))
-	}
-	return stdout, err
-}
-
-// shellLine is a command to paste into a shell, without the values of secrets:
-// what the configuration sets of them is left out.
-func shellLine(c tool.Command) string {
-	c.Env = slices.DeleteFunc(slices.Clone(c.Env), func(kv string) bool {
-		name, value, _ := strings.Cut(kv, "=")
-		return redact.Secret(name, value)
-	})
-	return c.Line(os.Environ())
-}
-
-// commandFile is cmd.txt of a program that runs without a profiler.
-func commandFile(c tool.Command) []byte {
-	return []byte(capture.Unrecorded(c.Env, redact.Secret) + shellLine(c) + "\n")
 }
 
 // noteSecrets says that a report cannot be given away: nsys stores the

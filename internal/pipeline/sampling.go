@@ -3,8 +3,6 @@ package pipeline
 import (
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
@@ -13,17 +11,8 @@ import (
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-const (
-	// samplesOff is there once sampling made a capture fail: later ones go without.
-	samplesOff = "nsys/no-samples.txt"
-	// bytesPerReading is what one reading of all metrics takes in an export: 78 MB
-	// for 5 s at 20 kHz, as seen on an H200.
-	bytesPerReading = 780
-	maxSampleBytes  = 100 << 20
-	// minSampleHz is the rate below which a range of a few milliseconds has too few
-	// readings.
-	minSampleHz = 1000
-)
+// samplesOff is there once sampling made a capture fail: later ones go without.
+const samplesOff = "nsys/no-samples.txt"
 
 // sampling is how often counters of which GPUs are sampled under nsys; 0 for not
 // at all.
@@ -33,36 +22,11 @@ func (j *job) sampling() (hz int, gpus string) {
 	if !n.SamplesCounters() || !permitted || j.store != nil && exists(j.store.Path(samplesOff)) {
 		return 0, ""
 	}
-	hz = n.GPUMetricsHz
-	if length := j.sampledTime().Seconds(); length > 0 {
-		hz = min(hz, int(maxSampleBytes/bytesPerReading/length))
+	length := j.unprofiledTime()
+	if workload.Serves(j.plan) {
+		length = max(j.plan.Pipeline.Server.Window, time.Second)
 	}
-	if hz < minSampleHz {
-		return 0, ""
-	}
-	return hz, j.sampledGPUs()
-}
-
-// sampledTime is how long a capture takes; 0 where that is not known.
-func (j *job) sampledTime() time.Duration {
-	if s := j.plan.Pipeline.Server; workload.Serves(j.plan) {
-		return max(s.Window, time.Second)
-	}
-	return j.unprofiledTime()
-}
-
-// sampledGPUs are the GPUs of the workload by their number; all where that is not
-// told by one.
-func (j *job) sampledGPUs() string {
-	index, ok := strings.CutPrefix(j.plan.Device, "cuda:")
-	if !ok {
-		return "all"
-	}
-	visible, err := workload.VisibleDevice(os.Getenv("CUDA_VISIBLE_DEVICES"), index)
-	if _, number := strconv.Atoi(visible); err != nil || number != nil {
-		return "all"
-	}
-	return visible
+	return capture.SampleRate(j.plan, length)
 }
 
 // withoutSamples tells whether a capture is to be made again without sampling:
@@ -89,7 +53,7 @@ func (j *job) sampledNote() {
 	switch {
 	case !n.SamplesCounters() || n.GPUMetrics == "auto" && !j.counts || hz == n.GPUMetricsHz: // doctor's row says what is missing
 	case hz == 0:
-		j.tell(samplesTooLong, fact.Num("rate", fact.KindHertz, minSampleHz))
+		j.tell(samplesTooLong, fact.Num("rate", fact.KindHertz, capture.MinSampleHz))
 	default:
 		j.tell(samplesSlower, fact.Num("rate", fact.KindHertz, float64(hz)))
 	}

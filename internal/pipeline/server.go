@@ -95,7 +95,7 @@ func (j *job) interruptible(ctx context.Context) (context.Context, context.Cance
 
 // serve makes a start of the server an attempt of a step.
 func serve(ctx context.Context, j *job, step string, command tool.Command, measure func(context.Context) serving.Measured) (made, error) {
-	if err := j.store.WriteFile(serverFolder(step)+"/cmd.txt", commandFile(command)); err != nil {
+	if err := j.store.WriteFile(serverFolder(step)+"/cmd.txt", capture.CommandFile(command)); err != nil {
 		return made{}, err
 	}
 	if err := j.store.StartAttempt(step, j.dir, append([]string{command.Path}, command.Args...)...); err != nil {
@@ -139,10 +139,11 @@ func (j *job) profiling(temp string) (serving.Profiling, error) {
 	return serving.Profiling{
 		Session: session, Launch: tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: env}, Reports: plan.StepNsys, Place: j.place, Unsampled: j.giveUpSamples,
 		Check: func(ctx context.Context, report string) (*capture.Content, error) {
-			return checkTimeline(ctx, j, report, map[string]string{})
+			content, _, err := capture.CheckTimeline(ctx, j.nsys, j.plan.Pipeline.Nsys, report, j.store.Path("nsys/cmd.txt"))
+			return content, err
 		},
 		Log: func(text string) {
-			if err := appendLine(j.store.Path(serverFolder(plan.StepNsys)+"/session.log"), text); err != nil {
+			if err := runs.AppendLine(j.store.Path(serverFolder(plan.StepNsys)+"/session.log"), text); err != nil {
 				j.tellError("warning", err)
 			}
 		},

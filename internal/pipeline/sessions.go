@@ -74,7 +74,7 @@ func runProgram(ctx context.Context, j *job, step, folder string, env []string) 
 	u := j.plan.Pipeline.Unprofiled
 	shown := j.plan.Pipeline.Workload.Command
 	command := tool.Command{Path: shown[0], Args: shown[1:], Dir: j.dir, Env: env}
-	if err := j.store.WriteFile(folder+"/cmd.txt", commandFile(command)); err != nil {
+	if err := j.store.WriteFile(folder+"/cmd.txt", capture.CommandFile(command)); err != nil {
 		return made{}, err
 	}
 	program, missing := capture.FindTarget(shown, command.Dir, command.Env)
@@ -87,7 +87,7 @@ func runProgram(ctx context.Context, j *job, step, folder string, env []string) 
 	o, err := capture.Repeatedly(u.Repeats, func(n int) (capture.Outcome, error) {
 		return capture.StoreProgram(ctx, j.store, step, capture.Program{
 			Command: command, Stdout: j.store.Path(fmt.Sprintf("%s/stdout.%d.log", folder, n)), Stderr: j.store.Path(fmt.Sprintf("%s/stderr.%d.log", folder, n)),
-			Limits: j.limits(u.Timeout), LimitKey: "pipeline.unprofiled.timeout_s", Interrupts: j.Interrupts, Progress: j.elapsed(step),
+			Limits: capture.LimitsOf(j.plan.Pipeline.Supervision, u.Timeout), LimitKey: "pipeline.unprofiled.timeout_s", Interrupts: j.Interrupts, Progress: j.elapsed(step),
 		}, shown, func(*capture.Outcome, *tool.Exit) {}, func() []string { return nil })
 	})
 	return made{Outcome: o}, err
@@ -152,13 +152,13 @@ func runSession(ctx context.Context, j *job, step, folder, then string, timeout 
 		return capture.Outcome{}, err
 	}
 	command := tool.Command{Path: argv[0], Args: argv[1:], Dir: j.dir, Env: j.env}
-	if err := j.store.WriteFile(folder+"/cmd.txt", commandFile(command)); err != nil {
+	if err := j.store.WriteFile(folder+"/cmd.txt", capture.CommandFile(command)); err != nil {
 		return capture.Outcome{}, err
 	}
 	dir := j.store.Path(folder)
 	p := capture.Program{
 		Command: command, Stdout: filepath.Join(dir, "stdout.log"), Stderr: filepath.Join(dir, "stderr.log"),
-		Limits: j.limits(timeout), LimitKey: limit, Interrupts: j.Interrupts, Progress: j.elapsed(step),
+		Limits: capture.LimitsOf(j.plan.Pipeline.Supervision, timeout), LimitKey: limit, Interrupts: j.Interrupts, Progress: j.elapsed(step),
 	}
 	judge := func(o *capture.Outcome, exit *tool.Exit) {
 		if m, err := workload.ReadMetrics(dir); then != "" && err == nil && m.Complete && o.Kind != capture.Interrupted {
@@ -168,52 +168,10 @@ func runSession(ctx context.Context, j *job, step, folder, then string, timeout 
 		}
 		stopped := o.Kind == capture.Interrupted || o.Kind == capture.TimedOut || o.Kind == capture.Stalled
 		if exit != nil && !stopped {
-			explain(o, workload.Judge(*exit, dir, workload.ModeOf(step)), dir)
+			capture.ExplainSession(o, workload.Judge(*exit, dir, workload.ModeOf(step)), dir)
 		}
 	}
 	return capture.StoreProgram(ctx, j.store, step, p, argv, judge, func() []string { return append(sessionFiles(j.store, folder), deviationsName) })
-}
-
-// explain puts what a session itself says of its end into the outcome.
-func explain(o *capture.Outcome, v workload.Verdict, dir string) {
-	for _, f := range v.Warnings {
-		o.Warn(capture.Warning{Fact: f})
-	}
-	if v.OK || v.Kind == "" && o.Kind == capture.WorkloadCrashed { // a signal says more than an exit code
-		return
-	}
-	o.Kind, o.What, o.Usable = capture.WorkloadFailed, v.What, false
-	if !v.Evidence.IsZero() || v.Kind != "" {
-		o.Evidence = v.Evidence
-	}
-	o.Cause = causeOf(v, dir)
-}
-
-// causeOf is why a session failed, by its own words.
-func causeOf(v workload.Verdict, dir string) fact.Fact {
-	var params []fact.Param
-	if v.Kind != "" {
-		params = append(params, fact.Name("kind", v.Kind))
-	}
-	if v.Partial {
-		params = append(params, fact.File("file", filepath.Join(dir, workload.MetricsName)))
-	}
-	if !v.Next.IsZero() {
-		params = append(params, fact.Because("next", v.Next))
-	}
-	return fact.New(causeOfSession, params...)
-}
-
-// explainCapture tells a session that failed under a profiler from a profiler
-// that failed. A capture of a session that failed stays readable.
-func explainCapture(o *capture.Outcome, dir string) {
-	failure, err := workload.ReadFailure(dir)
-	if err != nil || failure == nil || o.Kind == capture.Interrupted {
-		return
-	}
-	usable, reports := o.Usable, o.Reports
-	explain(o, workload.Judge(tool.Exit{Code: 1}, dir, workload.ModeProfile), dir)
-	o.Usable, o.Reports = usable, reports
 }
 
 // profiled has a capture run the workload of a step: a command of the user's, or
@@ -238,7 +196,7 @@ func profiled(ctx context.Context, j *job, step string, take func(target []strin
 		}
 		o, err := take(argv)
 		if err == nil {
-			explainCapture(&o, j.store.Path(folder))
+			capture.ExplainFailure(&o, j.store.Path(folder))
 		}
 		return o, err
 	})
@@ -320,7 +278,7 @@ func runTorchProfiler(ctx context.Context, j *job) (made, error) {
 	folder := sessionFolder(step)
 	if v := workload.Judge(tool.Exit{}, j.store.Path(folder), workload.ModeTorchProfiler); v.OK && operatorsFollow(j.plan) {
 		o := capture.Outcome{Kind: capture.Captured, What: fact.New(operatorsTaken), Usable: true}
-		explain(&o, v, j.store.Path(folder))
+		capture.ExplainSession(&o, v, j.store.Path(folder))
 		return made{Outcome: o}, capture.StoreWork(ctx, j.store, step, o, sessionFiles(j.store, folder)...)
 	}
 	o, err := runSession(ctx, j, step, folder, "", j.plan.Pipeline.TorchProfiler.Timeout, "pipeline.torch_profiler.timeout_s")

@@ -2,10 +2,7 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +36,7 @@ func (j *job) nsysCommand(target []string) (tool.Command, error) {
 	if err != nil {
 		return tool.Command{}, err
 	}
-	command := tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, append(env, j.annotateEnv(plan.StepNsys)...)...)}
+	command := tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: tool.Environ(j.env, append(env, j.annotateOver(j.env, plan.StepNsys)...)...)}
 	if ranks {
 		return j.behind(launch, command, "--output", plan.StepNsys, strings.Join(j.plan.Pipeline.Ranks, ","))
 	}
@@ -66,7 +63,7 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 	s := j.plan.Pipeline.Supervision
 	c := capture.Capture{
 		Tool: kind, Command: command, Output: j.store.Path(output), Target: target,
-		Limits: j.limits(timeout), Interrupts: j.Interrupts, Retries: s.Retries, Backoff: s.Backoff,
+		Limits: capture.LimitsOf(j.plan.Pipeline.Supervision, timeout), Interrupts: j.Interrupts, Retries: s.Retries, Backoff: s.Backoff,
 		Secret: redact.Secret, KeepEnv: workload.PassedEnv(j.plan),
 		Notice:   func(f fact.Fact) { j.Say(string(kind) + ": " + message.Text(f)) },
 		Progress: func(p capture.Progress) { j.display.line(fmt.Sprintf("%s: %s", kind, p)) },
@@ -84,32 +81,14 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 	return c
 }
 
-// longCapture is the length from which a timeline costs more than it tells: it
-// holds the same steps again and again.
-const longCapture = 5 * time.Minute
-
-// expectedCapture is the time that a timeline of a program will cover, by the
-// time that the program takes without a profiler; 0 where that is unknown or a
-// gate decides.
-func expectedCapture(n plan.Nsys, program time.Duration) time.Duration {
-	if n.CaptureRange != plan.CaptureNone {
-		return 0
-	}
-	rest := max(0, program-n.Delay)
-	if n.Duration > 0 {
-		return min(rest, n.Duration)
-	}
-	return rest
-}
-
 // captureTimeline runs the workload under nsys, and exports its report.
 func captureTimeline(ctx context.Context, j *job) (made, error) {
 	n := j.plan.Pipeline.Nsys
 	if slices.Contains(n.Trace, "osrt") && n.CaptureRange == plan.CaptureNone {
 		j.tell(osrtHuge)
 	}
-	if took := expectedCapture(n, j.unprofiledTime()); took > longCapture {
-		ahead := fact.New(longAhead, fact.NS("span", took))
+	if took := capture.ExpectedSpan(n, j.unprofiledTime()); took > capture.LongTimeline {
+		ahead := fact.New(capture.LongAhead, fact.NS("span", took))
 		j.tell(toldAhead, fact.Because("what", ahead))
 	}
 	j.sampledNote()
@@ -156,8 +135,9 @@ func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcom
 	c.Expect = capture.ExpectTimeline(n)
 	exports, got := map[string]string{}, map[string]int64{}
 	c.Check = func(ctx context.Context, report string) (*capture.Content, error) {
-		content, err := checkTimeline(ctx, j, report, exports)
-		add(got, content)
+		content, made, err := capture.CheckTimeline(ctx, j.nsys, n, report, j.store.Path("nsys/cmd.txt"))
+		exports[report] = made
+		content.AddTo(got)
 		return content, err
 	}
 	c.Diagnostics = func(ctx context.Context, report string) ([]capture.Diagnostic, error) {
@@ -180,80 +160,4 @@ func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcom
 		result.ExplainGate(n)
 	}
 	return result.Outcome, result.Store(ctx, j.store, "nsys", j.dir, append(files, result.Kept...))
-}
-
-// add sums what the reports of a capture hold.
-func add(got map[string]int64, content *capture.Content) {
-	if content == nil {
-		return
-	}
-	for name, n := range content.Rows {
-		got[name] += n
-	}
-}
-
-// checkTimeline exports a report into the run, takes the environments out of
-// the export, and counts what it holds.
-func checkTimeline(ctx context.Context, j *job, report string, exports map[string]string) (*capture.Content, error) {
-	target := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
-	if err := nsys.Export(ctx, j.nsys, report, target); err != nil {
-		return nil, err
-	}
-	exports[report] = target
-	content := &capture.Content{Rows: map[string]int64{}}
-	if err := appendLine(j.store.Path("nsys/cmd.txt"), nsys.ExportLine(j.nsys, report, target)); err != nil {
-		return nil, err
-	}
-	if _, err := redact.BlankEnvironments(target); err != nil {
-		content.Warnings = append(content.Warnings, fact.New(environmentLeft, fact.Error("error", err)))
-	}
-	f, err := nsys.OpenSQLite(target)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	t, err := f.Timeline(ctx, tracedParts(j.plan.Pipeline.Nsys.Trace))
-	if err != nil {
-		return nil, err
-	}
-	content.Warnings = append(content.Warnings, t.Warnings...)
-	for _, table := range t.Tables {
-		content.Rows[table.Name] = table.Rows
-	}
-	if took := t.Span(); took > longCapture {
-		content.Warnings = append(content.Warnings, fact.New(longTimeline, fact.NS("span", took)))
-	}
-	content.Rows[capture.DataKernels] = int64(len(t.Kernels) + len(t.Graphs))
-	content.Rows[capture.DataRanges] = int64(len(t.Ranges))
-	for _, name := range capture.AskedTables(j.plan.Pipeline.Nsys) {
-		if f.Traced(name) {
-			content.Rows[name]++
-		}
-	}
-	return content, nil
-}
-
-// appendLine adds a line to a text file.
-func appendLine(path, line string) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(line + "\n")
-	return errors.Join(err, f.Close())
-}
-
-// tracedParts are the parts of a timeline that the configuration asked for: what was
-// not asked for is not missed.
-func tracedParts(trace []string) nsys.Part {
-	parts := nsys.Overhead
-	for _, api := range trace {
-		switch {
-		case strings.HasPrefix(api, "cuda"):
-			parts |= nsys.Kernels | nsys.Memory | nsys.Graphs | nsys.Syncs | nsys.Calls
-		case api == "nvtx":
-			parts |= nsys.NVTX
-		}
-	}
-	return parts
 }

@@ -126,3 +126,51 @@ func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
+
+// SetAsideStep keeps what earlier attempts of a step left in its folders, out of the
+// way; it returns where that lies. Its files outside go into its first folder
+// before: the choice of launches stays with the counters that were taken by it.
+func (r *Run) SetAsideStep(step string, folders, files []string) (asides []string, err error) {
+	if len(folders) == 0 {
+		return nil, nil
+	}
+	moves := map[string]string{}
+	for _, file := range files {
+		moves[file] = folders[0] + "/" + file
+	}
+	if err := r.Move(step, moves); err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		aside, err := r.SetAside(step, folder)
+		if err != nil {
+			return asides, err
+		}
+		if aside != "" {
+			asides = append(asides, aside)
+		}
+	}
+	return asides, nil
+}
+
+// SetAsideReports moves what an earlier analysis wrote as a step out of the way, so
+// that it does not pass for one of what is captured now.
+func (r *Run) SetAsideReports(step string) error {
+	m := r.Manifest()
+	s := m.Step(step)
+	if s == nil {
+		return nil
+	}
+	to := ""
+	for n := 1; ; n++ {
+		to = fmt.Sprintf("report/attempt-%d", n)
+		if _, err := os.Stat(r.Path(to)); err != nil {
+			break
+		}
+	}
+	moves := map[string]string{}
+	for _, f := range s.Files() {
+		moves[f.Path] = to + "/" + f.Path
+	}
+	return r.Move(step, moves)
+}

@@ -1,6 +1,8 @@
 package tool
 
 import (
+	"context"
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
@@ -35,4 +37,13 @@ func Quote(text string) string {
 		text += "..."
 	}
 	return text
+}
+
+// Text runs a program for what it prints; one that fails is an error.
+func Text(ctx context.Context, path string, args ...string) ([]byte, error) {
+	stdout, stderr, exit, err := Output(ctx, Command{Path: path, Args: args})
+	if err == nil && !exit.OK() {
+		err = fmt.Errorf("%s: %s", exit, strings.TrimSpace(string(stderr)))
+	}
+	return stdout, err
 }

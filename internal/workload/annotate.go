@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/workloads"
 )
 
@@ -25,6 +26,42 @@ type Annotation struct {
 	Limit int    // ranges of a pass; 0 takes the module's own
 	Code  string // folder for the module
 	Out   string // folder for the side files
+}
+
+// AnnotationOf is what a step puts into the workload; nil for none. The sessions that
+// ship with deepprof have stages of their own, so that modules are put into these.
+// Code and out are its folders.
+func AnnotationOf(p *plan.Plan, step, code, out string) *Annotation {
+	if step == plan.StepNcu && Serves(p) {
+		return nil // its launches are told apart by their configuration, and ranges slow them
+	}
+	a := Annotation{Mode: p.Pipeline.Annotate, Depth: p.Pipeline.AnnotateDepth, Limit: p.Pipeline.AnnotateLimit, Code: code, Out: out}
+	if a.Mode == "auto" && Shipped(p) {
+		a.Mode = "modules"
+	}
+	if a.Mode == "" || a.Mode == "none" || a.Mode == "stages" && Shipped(p) {
+		return nil
+	}
+	return &a
+}
+
+// Variables are what annotation adds to an environment; none without one.
+func (a *Annotation) Variables(env []string) []string {
+	if a == nil {
+		return nil
+	}
+	pythonPath := ""
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, "PYTHONPATH="); ok {
+			pythonPath = value
+		}
+	}
+	var set []string
+	for name, value := range a.Env(pythonPath) {
+		set = append(set, name+"="+value)
+	}
+	slices.Sort(set)
+	return set
 }
 
 // GatesVariable names the file of gates to a program that is annotated.

@@ -8,7 +8,9 @@
 package workload
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -237,4 +239,16 @@ func abs(path, start string) string {
 		return path
 	}
 	return filepath.Join(start, path)
+}
+
+// SeedOf is the seed that sessions shuffled with by their specs, which runs of
+// schema 1 store nowhere else; nil where there is none.
+func SeedOf(specs []string) *int {
+	for _, path := range specs {
+		var spec Spec
+		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &spec) == nil && spec.Dataset.Sampling.Seed != nil {
+			return spec.Dataset.Sampling.Seed
+		}
+	}
+	return nil
 }
