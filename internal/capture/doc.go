@@ -4,6 +4,9 @@
 // outcome with its evidence, likely cause and next step, decided from the exit
 // code, the messages and the files, because none of them can be trusted alone.
 //
+// It also keeps what a step of a run made: the attempts in the manifest, the checked
+// export of a timeline, conditions of the GPU meanwhile, and timelines of ranks.
+//
 // The messages it knows are rows of patterns.tsv; how they combine is in
 // judge. docs/outcomes.md lists both.
 //

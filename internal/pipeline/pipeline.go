@@ -2,8 +2,9 @@
 // to captures and reports in a run directory, and the order in which they are
 // done. Steps hand over through files, so that a crash costs one step.
 //
-// It is larger than the 2,500 lines it aims at: 500 are the shipped sessions, 400
-// recordings and their replay. The table and the engine that walks it are some 1,100.
+// It is 400 lines larger than the 2,500 it aims at: the table, the engine that walks
+// it and the job that steps are given are some 1,100; the functions of the steps are
+// the rest, of which shipped sessions take 340, servers 260 and counters 240.
 package pipeline
 
 import (
