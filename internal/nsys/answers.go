@@ -37,16 +37,32 @@ func (f *File) exact() bool {
 // attributable reads what a query by regions needs. Where it asks for the
 // ranges of capture, a warning tells how much replayed work has none.
 func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (*timeline.Timeline, error) {
-	if !q.Captured {
-		return f.TimelineFor(ctx, parts, q)
+	if q.Captured {
+		t, err := f.Timeline(ctx, parts|Graphs)
+		if err != nil {
+			return nil, err
+		}
+		if len(t.Ranges) > 0 || f.Earlier != "" { // else none was open during any capture
+			return f.captured(ctx, launchedIn(t, q), q)
+		}
 	}
-	t, err := f.Timeline(ctx, parts|Graphs)
+	t, err := f.TimelineFor(ctx, parts, q)
 	if err != nil {
 		return nil, err
 	}
-	if len(t.Ranges) == 0 && f.Earlier == "" { // nothing was open during any capture
-		return f.TimelineFor(ctx, parts, q)
+	return launchedIn(t, q), nil
+}
+
+// launchedIn keeps the kernels that a query asks for by their launch.
+func launchedIn(t *timeline.Timeline, q timeline.Query) *timeline.Timeline {
+	if q.LaunchedIn == nil {
+		return t
 	}
+	return t.LaunchedIn(q.LaunchedIn)
+}
+
+// captured counts the work of CUDA graphs to the ranges of capture.
+func (f *File) captured(ctx context.Context, t *timeline.Timeline, q timeline.Query) (*timeline.Timeline, error) {
 	recalled, err := f.withEarlier(ctx, t)
 	if err != nil {
 		return nil, err

@@ -227,7 +227,7 @@ func (c *siteCache) number(site callSite) uint32 {
 // flowRegions is RegionRows without kernels and calls in memory; false where that cannot
 // be.
 func (f *File) flowRegions(ctx context.Context, q timeline.Query) (rows timeline.Rows[timeline.RegionRow], ok bool, err error) {
-	if q.Captured || q.Kernel != nil || len(q.Devices)+len(q.Processes) > 0 || q.By&timeline.ByDevice != 0 {
+	if q.Captured || q.LaunchedIn != nil || q.Kernel != nil || len(q.Devices)+len(q.Processes) > 0 || q.By&timeline.ByDevice != 0 {
 		return rows, false, nil
 	}
 	ok, err = f.withFlow(ctx, KernelTimes|LaunchCalls, q, func(t *timeline.Timeline, l *flow) (ok bool) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,6 +117,16 @@ func TestDefaultScope(t *testing.T) {
 			}
 			if len(rows) == 0 || len(rows) >= all {
 				t.Errorf("%d of %d launches", len(rows), all)
+			}
+			launches := 0
+			for _, row := range table(t, "layers", run) {
+				if !slices.Contains(result.Scope.Regions, row["stage"]) {
+					t.Errorf("layers of %q, not of %v", row["stage"], result.Scope.Regions)
+				}
+				launches += int(number(t, row["launches"]))
+			}
+			if launches != len(rows) {
+				t.Errorf("layers have %d launches of %d", launches, len(rows))
 			}
 		})
 	}

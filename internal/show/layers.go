@@ -27,6 +27,12 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	}
 	defer src.done()
 	q.Captured, q.OrLaunched, q.Detect, q.Top = f.HasGraphNodes(), true, true, 0
+	var scope timeline.Query
+	_, about, err := src.scope(ctx, f, &scope, "layers", message.Phrase("without-limiters"), r)
+	if err != nil {
+		return nil, err
+	}
+	q.LaunchedIn = scope.Region
 	rows, err := f.RegionRows(ctx, q)
 	if err != nil {
 		return nil, err
@@ -36,7 +42,7 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 		return nil, err
 	}
 	layers := timeline.Layers(timeline.WithReplays(rows.Rows, replays), r.All)
-	notes := src.notes()
+	notes := append(src.notes(), about...)
 	res, err := analyzed(src)
 	if err != nil {
 		notes = append(notes, message.Phrase("layers-without-counters", err))

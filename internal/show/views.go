@@ -60,7 +60,7 @@ func Views() []View {
 		{
 			Name: "layers", Short: "GPU time by module of the model: one row a place in all layers, or each module with --all",
 			Example: "  deepprof show layers latest\n  deepprof show layers report.sqlite --all --csv",
-			Params:  launchParams(), Sums: true,
+			Params:  launchParams(wholeParam), Sums: true,
 			Tables: []report.Declared{report.LayerView}, answer: ofLaunches(showLayers),
 		},
 		{

@@ -3,6 +3,8 @@ package timeline
 import (
 	"math"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
 // A Captured is a timeline in which work that a CUDA graph replayed belongs to
@@ -11,6 +13,19 @@ import (
 type Captured struct {
 	*Timeline
 	CaptureCoverage
+}
+
+// LaunchedIn is the timeline with the kernels alone that were launched while match
+// holds.
+func (t *Timeline) LaunchedIn(match func(nvtx.State) bool) *Timeline {
+	made, in := *t, t.Attribute().KernelMatcher(match)
+	made.Kernels = nil
+	for i := range t.Kernels {
+		if in(i) {
+			made.Kernels = append(made.Kernels, t.Kernels[i])
+		}
+	}
+	return &made
 }
 
 // CaptureCoverage is how much work of CUDA graphs has a place of capture.

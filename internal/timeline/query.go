@@ -77,6 +77,9 @@ type Query struct {
 	// OrLaunched leaves work whose ranges of capture are not known, with Captured, in
 	// those around the launch of its graph. Otherwise it is outside every range.
 	OrLaunched bool
+	// LaunchedIn keeps the kernels that were launched while it holds, whatever ranges
+	// they count to.
+	LaunchedIn func(nvtx.State) bool
 
 	Devices   []int // CUDA device numbers; empty means all
 	Processes []int // process numbers; empty means all
@@ -98,7 +101,9 @@ type Query struct {
 
 // NeedsRegions tells whether the answer depends on NVTX ranges, and so on the
 // calls that launched the kernels.
-func (q *Query) NeedsRegions() bool { return q.Region != nil || q.By&ByRegion != 0 }
+func (q *Query) NeedsRegions() bool {
+	return q.Region != nil || q.LaunchedIn != nil || q.By&ByRegion != 0
+}
 
 func (q *Query) wantDevice(device int32) bool {
 	return len(q.Devices) == 0 || slices.Contains(q.Devices, int(device))
