@@ -128,3 +128,19 @@ func TestWithPhases(t *testing.T) {
 		}
 	}
 }
+
+// Random sequences of any length and number of kinds repeat nothing, but for the shortest
+// ones by chance.
+func TestNothingRepeatsInNoise(t *testing.T) {
+	for seed := range uint64(150) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		kinds, n := 2+random.IntN(40), 200+random.IntN(3000)
+		symbols := make([]uint32, n)
+		for i := range symbols {
+			symbols[i] = uint32(random.IntN(kinds))
+		}
+		if p := launches(symbols).detectPhases(); p.Period != 0 {
+			t.Errorf("seed %d: %d repetitions of %d kernels in %d launches of %d kinds", seed, len(p.Repetitions), p.Period, n, kinds)
+		}
+	}
+}
