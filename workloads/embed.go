@@ -9,5 +9,5 @@ import "embed"
 // in annotate what opens ranges in programs that have none, and in llm_server a
 // server. The tests of the programs are not part of it.
 //
-//go:embed main.py session/*.py annotate/*.py annotate/*.so llm_server/*.py
+//go:embed main.py session/*.py annotate/*.py llm_server/*.py
 var FS embed.FS

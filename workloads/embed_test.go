@@ -18,7 +18,7 @@ func TestTree(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), ".py") || strings.HasSuffix(e.Name(), ".so") {
+			if strings.HasSuffix(e.Name(), ".py") {
 				want = append(want, folder+"/"+e.Name())
 			}
 		}

@@ -15,7 +15,6 @@ Settings come from the environment, which spawned and forked processes inherit:
     DEEPPROF_ANNOTATE_DEPTH  how deep modules are annotated, 0 for no limit
     DEEPPROF_ANNOTATE_LIMIT  how many ranges a pass may open; a deeper level is left out from the next pass on
     DEEPPROF_ANNOTATE_GATES  file that says between which ranges ncu counts; see deepprof_annotate_gates
-    DEEPPROF_ANNOTATE_NATIVE 0 leaves out deepprof_native, which does the usual call in C (tests)
     DEEPPROF_NVTX_LIBRARY    a library with nvtxRangePushA, for a torch that is built without NVTX (tests)
 """
 
@@ -137,7 +136,6 @@ class CtypesNVTX:
         self._push = library.nvtxRangePushA
         self._push.argtypes = [ctypes.c_char_p]
         self._pop = library.nvtxRangePop
-        self.addresses = tuple(ctypes.cast(f, ctypes.c_void_p).value for f in (self._push, self._pop))
         self._start = library.nvtxRangeStartA
         self._start.argtypes, self._start.restype = [ctypes.c_char_p], ctypes.c_uint64
         self.range_end = library.nvtxRangeEnd
@@ -168,7 +166,7 @@ def _patch_module(torch, annotator):
     module = torch.nn.Module
     original = module.__call__
     traced, flags = _compiling_checks(annotator.compiling, getattr(torch, "compiler", None))
-    enter, leave = annotator.try_enter, annotator.leave
+    enter, leave, here = annotator.try_enter, annotator.leave, annotator.here
     range_push, range_pop, count = annotator.range_push, annotator.range_pop, annotator.count
     hooks = torch.nn.modules.module
     empty = {}
@@ -176,11 +174,15 @@ def _patch_module(torch, annotator):
     back, back_before = hooks._global_backward_hooks, getattr(hooks, "_global_backward_pre_hooks", empty)
     pre_hooks = "_backward_pre_hooks" if back_before is not empty else "_backward_hooks"  # torch 1 has none
     tracing = torch.jit._trace.__dict__
+    # A look into a threading.local touches much memory, all of it cold between two launches.
+    thread, main, main_state = threading.get_ident, threading.main_thread().ident, here.state
+    if thread() != main:
+        main = None
 
     def call(self, *args, **kwargs):
         if traced() or flags["_is_compiling_flag"]:
             return original(self, *args, **kwargs)
-        state = here.state
+        state = main_state if thread() == main else here.state
         above = state.node
         node = above.by_module.get(id(self)) if above.level else None
         if node is None:
@@ -223,8 +225,7 @@ def _patch_module(torch, annotator):
                 range_pop()
 
     call.__name__, call.__qualname__, call.__doc__ = "__call__", "Module.__call__", original.__doc__
-    module.__call__ = annotator.use_native(original, call, flags) or call
-    here = annotator.here
+    module.__call__ = call
     annotator.direct = _direct_calls(torch, original, call)
     for name, loaded in list(sys.modules.items()):  # where dynamo was imported with torch
         if name.startswith("torch._dynamo") and getattr(loaded, "unpatched_nn_module_call", None) is original:
@@ -437,8 +438,7 @@ def _on_torch(torch):
         _patch_training(torch, _annotator)
         for patch in (_patch_attention, _patch_graphs):  # MFU needs them, ranges do not
             _when_annotated(lambda annotator, torch, patch=patch: patch(torch, annotator))(torch)
-        native = {"native": True} if _annotator.native else {}
-        side.write(on=mode, torch=torch.__version__, argv=sys.argv[:1], **native)
+        side.write(on=mode, torch=torch.__version__, argv=sys.argv[:1])
         atexit.register(_annotator.end)
     except Exception as error:  # the program must run whatever happens here
         side.write(off="error", error="%s: %s" % (type(error).__name__, error))

@@ -1,39 +1,12 @@
 """The places at which ranges are, or were, open, and which of them are open on each thread."""
 
-import os
 import threading
 
-native = None  # the usual call in C, for CPython on x86-64; without it annotation does the same, and costs more
-if os.environ.get("DEEPPROF_ANNOTATE_NATIVE") != "0":
-    try:
-        import deepprof_native as native
-    except ImportError:  # another processor, an older C library, another Python
-        pass
 
-
-class _PythonPlace:
-    """What deepprof_native.Place is, in Python."""
-
-    __slots__ = ("encoded", "level", "pushed", "per_element", "calls", "flops", "by_module")
-
-    def __init__(self):
-        self.by_module = {}
-
-    def put(self, number, node):
-        self.by_module[number] = node
-
-    def drop(self, number):
-        self.by_module.pop(number, None)
-
-    def clear(self):
-        self.by_module = {}
-
-
-class Node(native.Place if native else _PythonPlace):
+class Node:
     """A range that is, or was, open at one place: its name, and the nodes below it.
 
-    Modules find their node by identity, so that a call of a known module costs one look-up: by_module has the node by
-    id(module), and is changed by put, drop and clear alone.
+    Modules find their node by identity, so that a call of a known module costs one look-up.
     """
 
     __slots__ = (
@@ -41,28 +14,33 @@ class Node(native.Place if native else _PythonPlace):
         "path",
         "above",
         "depth",
+        "level",
         "own",
         "by_name",
+        "by_module",
         "ref",
         "names",
         "at",
+        "pushed",
+        "per_element",
         "counts",
         "number",
+        "calls",
+        "flops",
         "captured",
         "compiled",
         "direct",
     )
 
     def __init__(self, name, path, own=(), above=None):
-        super().__init__()
         self.name = name
-        self.encoded = name.encode()
         self.path = path
         self.above = above  # the node around it; None of the root
         self.depth = above.depth + 1 if above else 0
         self.level = above.level if above else 0  # how many modules are open while it is the innermost one
         self.own = own  # which parts of the path are ranges of the program, with a * for numbers
         self.by_name = {}
+        self.by_module = {}  # id(module) -> node
         self.ref = None  # of the module; removes the node when that is gone
         self.names = None  # id(module) -> qualified name, of all modules below the root
         self.at = ""  # qualified name of the module itself
@@ -91,27 +69,11 @@ class State:
         self.capturing = 0  # CUDA graphs
 
 
-class NativeState:
-    """The same where deepprof_native has a part of it, by thread."""
-
-    __slots__ = ("opened", "generation", "busy")
-
-    def __init__(self, root):
-        self.opened = 0
-        self.generation = None
-        self.busy = False
-
-    if native:
-        node = property(native.get_place, native.set_place)
-        ranges = property(native.get_ranges, native.set_ranges)
-        capturing = property(native.get_capturing, native.set_capturing)
-
-
 class Thread(threading.local):
     """The state of each thread."""
 
-    def __init__(self, root, kind):
-        self.state = kind(root)
+    def __init__(self, root):
+        self.state = State(root)
 
 
 def known_name(node, module):
@@ -123,13 +85,10 @@ def known_name(node, module):
     if caller is None:
         return full
     if full is not None:
-        if not node.at:
-            start, rest = caller, full
-        elif full.startswith(node.at + "."):
-            start, rest = caller, full[len(node.at) + 1 :]
-        else:
-            return full  # of another branch
-        if below(start, rest) is module:
+        root = node
+        while root.names is not names or root.at:
+            root = root.above
+        if below(root.ref(), full) is module:
             return full
         del names[number]
     for name, child in caller._modules.items():
@@ -154,7 +113,7 @@ def remove_node(above, number, ref):
     """A module is gone, and another one may get its number."""
     node = above.by_module.get(number)
     if node is not None and node.ref is ref:
-        above.drop(number)
+        del above.by_module[number]
 
 
 def node_place(node):

@@ -10,7 +10,7 @@ import sys
 import weakref
 
 import deepprof_annotate_work as work_of
-from deepprof_annotate_places import NativeState, Node, State, Thread, known_name, native, node_place, remove_node
+from deepprof_annotate_places import Node, Thread, known_name, node_place, remove_node
 
 NUMBERS = re.compile(r"\d+")
 
@@ -34,7 +34,6 @@ class Annotator:
         own = getattr(nvtx, "_nvtx", None)  # without the wrapper of torch.cuda.nvtx
         self.range_push = getattr(own, "rangePushA", None) or nvtx.range_push
         self.range_pop = getattr(own, "rangePop", None) or nvtx.range_pop
-        self.nvtx, self.pushes = nvtx, self.range_push
         self.range_start = getattr(nvtx, "range_start", None)  # older versions of torch have none
         self.range_end = getattr(nvtx, "range_end", None)
         self.side = side
@@ -43,8 +42,7 @@ class Annotator:
         self.depth = depth or sys.maxsize
         self.limit = limit
         self.root = Node("", ())
-        self.native = None  # deepprof_native where it opens ranges
-        self.here = Thread(self.root, State)
+        self.here = Thread(self.root)
         self.names = weakref.WeakKeyDictionary()  # root module -> {id(module): qualified name}
         self.loops = {}  # id of a root module -> (weak reference to it, tokens in its cache by its own calls)
         self.steps = 0
@@ -59,21 +57,6 @@ class Annotator:
         compiler = getattr(torch, "compiler", None)
         self.tracing = getattr(torch._C, "_get_tracing_state", lambda: None)
         self.compiling = getattr(compiler, "is_compiling", lambda: False)
-
-    def use_native(self, original, call, flags):
-        """Lets deepprof_native open the ranges of known modules, where this process has it. Returns what is to be
-        Module.__call__ then, else None. No range is open yet."""
-        addresses = getattr(self.nvtx, "addresses", (0, 0))
-        if native is None or self.range_push is not self.pushes:  # gates follow each range
-            return None
-
-        def count(node, args, kwargs):
-            self.count(self.here.state, node, args[1:], kwargs or {})
-
-        made = native.install(self.root, original, call, count, flags, *addresses)
-        self.native = native
-        self.here = Thread(self.root, NativeState)
-        return made
 
     # Ranges.
 
@@ -145,7 +128,7 @@ class Annotator:
         node = above.by_module.get(id(module))
         if node is None:
             node = self.module_node(state, above, module)
-            above.put(id(module), node)
+            above.by_module[id(module)] = node
             self.find_work(node, module, args, kwargs)
         state.node = node
         self.deepest = max(self.deepest, node.level)
@@ -213,8 +196,8 @@ class Annotator:
         for node, dtype in nodes:
             where = dict(node_place(node), work=list(node.path), node=node.number)
             if node.captured:
-                where["captured"] = runs_of(map(whole, node.captured))
-            self.side.write(flops=whole(node.flops), calls=node.calls, dtype=dtype, **where)
+                where["captured"] = runs_of(node.captured)
+            self.side.write(flops=node.flops, calls=node.calls, dtype=dtype, **where)
 
     def end(self):
         self.write_work(self.worked)
@@ -244,7 +227,7 @@ class Annotator:
 
     def forget(self, node):
         """Lets every module be looked at again, after the depth has changed."""
-        node.clear()
+        node.by_module = {}
         for below in node.by_name.values():
             self.forget(below)
 
@@ -408,11 +391,6 @@ class Annotator:
         finally:
             self.range_end(handle)
             self.wide[name] -= 1
-
-
-def whole(number):
-    """FLOPs as an integer, which most are; deepprof_native has them as floating-point numbers."""
-    return int(number) if number == int(number) else number
 
 
 def runs_of(numbers):

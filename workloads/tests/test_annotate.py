@@ -1,10 +1,8 @@
 """Annotation of programs that know nothing of it: each test is a program in a process of its own."""
 
-import hashlib
 import json
 import os
 import pathlib
-import platform
 import shutil
 import subprocess
 import sys
@@ -616,11 +614,6 @@ if __name__ == "__main__":
         )
         self.assertIn("prefill/Model/layers.1/mlp", self.paths())
 
-    @unittest.skipUnless(platform.machine() == "x86_64", "built for x86-64 alone")
-    def test_the_usual_call_is_native(self):
-        self.run_program("import torch")
-        self.assertEqual([r.get("native") for r in self.records() if "on" in r], [True])
-
     def test_a_program_without_torch(self):
         self.assertEqual(self.run_program("print(1)"), "1\n")
         self.assertEqual(self.records(), [])
@@ -649,28 +642,6 @@ assert Odd()(1) == 1
 """
         )
         self.assertTrue(any("not now" in r.get("warning", "") for r in self.records()))
-
-
-class InPythonTest(AnnotateTest):
-    """The same without deepprof_native, as where that cannot be loaded."""
-
-    def run_program(self, *args, **env):
-        return super().run_program(*args, DEEPPROF_ANNOTATE_NATIVE="0", **env)
-
-    def test_the_usual_call_is_native(self):
-        self.run_program("import torch")
-        self.assertEqual([r.get("native") for r in self.records() if "on" in r], [None])
-
-
-@unittest.skipUnless(platform.machine() == "x86_64", "built for x86-64 alone")
-class NativeTest(unittest.TestCase):
-    def test_it_is_built_of_its_source(self):
-        """scripts/native was run after the last change."""
-        source = (ANNOTATE / "deepprof_native.c").read_bytes()
-        path = dict(os.environ, PYTHONPATH=str(ANNOTATE))
-        code = "import deepprof_native; print(deepprof_native.SOURCE)"
-        done = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True)
-        self.assertEqual(done.stdout.strip(), hashlib.sha256(source).hexdigest())
 
 
 if __name__ == "__main__":
