@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What annotation costs a pass, in one process: cost.py [--seconds S] [--new N] [--code NAME=FOLDER]... NAME...
 
-Each program of program.py is built once. Its passes run in turns (ABBA) with annotation and without it: what annotation replaced in torch and
-transformers is put back for the passes without. Python's garbage collector is off meanwhile. Prints a line a program and version: the median of
-each side, the median of the differences within a round, and the middle half and a 95 % interval of that median, by the order of the differences.
+Each program of program.py is built once. Its passes run in turns with annotation and without it, twice: what annotation replaced in torch and
+transformers is put back for the passes without. The second without is a control, held against the first as annotation is. Python's garbage
+collector is off meanwhile. Prints a line a program and version: the median of each side, the median of the differences within a round, and the
+middle half and a 95 % interval of that median, by the order of the differences.
 
 --new makes passes of generate() shorter, so that more of them fit: the cost of a step is the same.
 """
@@ -14,6 +15,7 @@ import importlib
 import json
 import math
 import os
+import random
 import statistics
 import sys
 import tempfile
@@ -26,6 +28,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NOW = os.path.join(HERE, "..", "..", "..", "workloads", "annotate")
 sys.path.insert(0, HERE)
 import program  # noqa: E402
+
+
+CONTROL = "none again"  # passes without annotation held against others without it: what the method itself tells apart
 
 
 def places():
@@ -55,6 +60,7 @@ class Switch:
             self.install(folder)
             self.states[name] = self.current()
             self.turn("")
+        self.states[CONTROL] = self.states[""]
 
     def current(self):
         return [vars(owner)[name] for owner, name in self.places], [dict(d) for d in self.hooks]
@@ -82,7 +88,8 @@ class Switch:
 
 
 def measure(switch, run, seconds):
-    """Times of rounds in which each version has one pass: [{"": without, name: with, ...}, ...]. Every other round is reversed."""
+    """Times of rounds in which each version has one pass: [{"": without, name: with, ...}, ...]. Their order is by chance, and every other
+    round has that of the one before reversed."""
     def once(name):
         switch.turn(name)
         program.synchronize()
@@ -97,9 +104,10 @@ def measure(switch, run, seconds):
     gc.collect()
     gc.disable()
     rounds, end = [], time.monotonic() + seconds
+    order, dice = names, random.Random(1)
     while time.monotonic() < end or len(rounds) < 4:
-        times = {name: once(name) for name in (names if len(rounds) % 2 else names[::-1])}
-        rounds.append(times)
+        order = order[::-1] if len(rounds) % 2 else dice.sample(names, len(names))
+        rounds.append({name: once(name) for name in order})
     switch.turn("")
     gc.enable()
     return rounds
@@ -150,7 +158,7 @@ def main():
         grad = name.startswith("train")
         with torch.enable_grad() if grad else torch.no_grad():
             rounds = measure(switch, runs[name], args.seconds)
-        for version in versions:
+        for version in [CONTROL, *versions]:
             tell(name, version, rounds)
 
 
