@@ -55,8 +55,7 @@ func (cn *conclusion) cleanShares() {
 	for i := range cn.res.Stages {
 		s := &cn.res.Stages[i]
 		if ns, ok := cn.stages.cleanNS(s); ok {
-			share := min(1, float64(s.Split.BusyNS)/float64(ns))
-			s.CleanBusy = &share
+			s.CleanBusy = new(min(1, float64(s.Split.BusyNS)/float64(ns)))
 		}
 	}
 }

@@ -399,8 +399,7 @@ func ruleWords(r *ncurep.RuleResult) []RuleWords {
 			w.Title = r.DisplayName
 		}
 		if m.Speedup != nil && finite(m.Speedup.Value) {
-			v := m.Speedup.Value
-			w.Speedup, w.Local = &v, m.Speedup.Type == ncurep.SpeedupLocal
+			w.Speedup, w.Local = new(m.Speedup.Value), m.Speedup.Type == ncurep.SpeedupLocal
 		}
 		out = append(out, w)
 	}

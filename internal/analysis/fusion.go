@@ -112,8 +112,7 @@ func (sv *savings) fusionSavings(found foundChains) {
 	saved = min(saved, float64(max(0, span-found.others)))
 	var estimate *float64
 	if likely <= saved { // more where several GPUs run chains side by side, whose time is added up
-		seconds := likely / 1e9
-		estimate = &seconds
+		estimate = new(likely / 1e9)
 	}
 	sv.save(Opportunity{
 		ID: "fusion-elementwise", Kind: "fusion", Title: fact.New(codeFuseChains), Kernels: sv.res.longest(found.times, 5), Estimate: estimate,

@@ -442,8 +442,7 @@ func (l *launch) latency(th Thresholds) Limiter {
 	name, issue, ok := l.issue()
 	v := Limiter{Kind: limitLatency, Why: because(codeNoUnitBusy)}
 	if ok {
-		level := share(issue)
-		v.Level = &level
+		v.Level = new(share(issue))
 		v.Evidence = append(v.Evidence, Evidence{Metric: name, Value: issue, Unit: "%"})
 	}
 	reason, counter, share, found := l.stall()

@@ -42,8 +42,7 @@ func (m messages) tell(c *Collective, ranks int) {
 	if m[0] != nil || n == 0 {
 		return
 	}
-	mean := float64(bytes) / float64(n)
-	c.Bytes, c.BusBandwidth = &mean, bandwidth(factor, bytes, ns)
+	c.Bytes, c.BusBandwidth = new(float64(bytes)/float64(n)), bandwidth(factor, bytes, ns)
 }
 
 // bandwidth in bytes per second; nil where the kind has no factor, or no time
@@ -52,6 +51,5 @@ func bandwidth(factor float64, bytes, ns int64) *float64 {
 	if factor == 0 || ns == 0 {
 		return nil
 	}
-	perSecond := factor * float64(bytes) / (float64(ns) / 1e9)
-	return &perSecond
+	return new(factor * float64(bytes) / (float64(ns) / 1e9))
 }

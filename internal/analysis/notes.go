@@ -130,8 +130,6 @@ func (n *Note) AsFact() fact.Fact {
 	return fact.New(stepWarning, fact.Name("step", n.Step), fact.Because("what", n.Fact))
 }
 
-func ptrTo(f fact.Fact) *fact.Fact { return &f }
-
 func (n *Note) equalTo(m Note) bool {
 	return n.Step == m.Step && n.Stage == m.Stage && n.File == m.File && n.Scope == m.Scope && n.Fact.Equal(m.Fact)
 }

@@ -43,8 +43,7 @@ func overheadOf(clean workload.Distribution, nsys float64) (*float64, *fact.Fact
 	over := nsys/mean - 1
 	times := append(spread(mean, std), fact.NS("nsys", nsys*1e6))
 	why := func(code fact.Code, more ...fact.Param) (*float64, *fact.Fact) {
-		f := fact.New(code, append(times, more...)...)
-		return nil, &f
+		return nil, new(fact.New(code, append(times, more...)...))
 	}
 	switch {
 	case mean-nsys > clearSpreads*std && -over > clearlySlower:

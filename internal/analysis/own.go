@@ -77,8 +77,7 @@ func synchronous(ops, async int64) *bool {
 	if ops == 0 {
 		return nil
 	}
-	yes := async == 0
-	return &yes
+	return new(async == 0)
 }
 
 // ownSplit divides the time of regions by their own work; while that of others

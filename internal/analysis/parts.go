@@ -120,8 +120,7 @@ func (p *Part) hold(x *Across) {
 		if d.N < 2 || d.MedianNS <= 0 || p.Lost != nil {
 			return nil
 		}
-		share := float64(ns)/float64(d.MedianNS) - 1
-		return &share
+		return new(float64(ns)/float64(d.MedianNS) - 1)
 	}
 	for i := range x.Times {
 		if x.Times[i].Name == "wall" {
@@ -139,7 +138,7 @@ func (p *Part) hold(x *Across) {
 
 func (jb *jobReader) lostPart(path string, err error) *recording {
 	return &recording{path: path, row: Part{
-		File: jb.in.rel(path), Of: jb.in.Identity(path), Stages: []PartStage{}, Lost: ptrTo(fact.New(inputUnreadable, fact.File("file", jb.in.rel(path)), fact.Error("error", err))),
+		File: jb.in.rel(path), Of: jb.in.Identity(path), Stages: []PartStage{}, Lost: new(fact.New(inputUnreadable, fact.File("file", jb.in.rel(path)), fact.Error("error", err))),
 	}}
 }
 

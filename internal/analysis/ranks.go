@@ -54,7 +54,7 @@ func (jb *jobReader) judgeJob(parts []*recording) {
 	jb.checkClocks(parts, ranks, &clock)
 	job.Matched, job.Unmatched = all.n, all.unmatched
 	if job.Unmatched > 0 {
-		job.Why = ptrTo(fact.New(exchangesDiffer, fact.Count("n", job.Unmatched)))
+		job.Why = new(fact.New(exchangesDiffer, fact.Count("n", job.Unmatched)))
 	}
 	job.Waits = waitsOf(&all, at, &clock)
 	job.Collectives = collectivesOf(parts, &all)

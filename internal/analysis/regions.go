@@ -221,8 +221,7 @@ func (tr *timelineReader) regionRows(order []uint32, by timeline.By, only workKe
 			out.Lead = tl.leadOf([]uint32{id}, only)
 		}
 		if tr.tl.scope != nil {
-			ns := tl.inScopeNS(id, only)
-			out.ScopeNS = &ns
+			out.ScopeNS = new(tl.inScopeNS(id, only))
 		}
 		if parent, ok := place[region.Parent]; ok {
 			out.Parent = parent

@@ -117,8 +117,7 @@ func (j *judgment) judgeRanges() {
 			continue
 		}
 		l := speaker(list, 0)
-		limiter := decide(l, j.th)
-		r.Counters.Limiter = &limiter
+		r.Counters.Limiter = new(decide(l, j.th))
 		r.Counters.Point = rangePoints(l)
 		if len(r.Counters.Point) > 0 {
 			placed++

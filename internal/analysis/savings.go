@@ -84,8 +84,7 @@ func (sv *savings) save(o Opportunity, ns float64, stage *Stage, inStage float64
 	if stage != nil && stage.Split.WallNS > 0 {
 		o.Stage = stage.Name
 		of, _ := sv.stages.stageNS(stage)
-		g := min(1, inStage/float64(of))
-		o.StageGain = &g
+		o.StageGain = new(min(1, inStage/float64(of)))
 	}
 	o.Assumes = append(o.Assumes, fact.New(codeAlone))
 	if o.Evidence == nil {

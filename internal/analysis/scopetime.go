@@ -39,8 +39,7 @@ func (tr *timelineReader) scopeTime(s *Scope) {
 	s.StartNS, s.EndNS = timeline.Since(tl.lo, tr.tl.scope.window.start), timeline.Since(tl.lo, tr.tl.scope.window.end)
 	parts := make([]int64, tl.p.categories+int(causes))
 	tl.addOwn(tl.chosen(own), tl.keyOf(own), tr.tl.scope.moments, parts)
-	split := tr.tl.split(parts)
-	s.Split, s.BusyNS = &split, tl.busyWithin(tr.tl.scope.moments, own)
+	s.Split, s.BusyNS = new(tr.tl.split(parts)), tl.busyWithin(tr.tl.scope.moments, own)
 }
 
 // ownOfScope marks the work that the scope launched, in the order of timed.work.

@@ -56,8 +56,7 @@ func (s *Serving) cost(base, dearer load.WindowKind) *ServingCost {
 	}
 	c := &ServingCost{PerToken: more(x.itl, y.itl), TTFT: more(x.ttft, y.ttft)}
 	if s.even(base) && s.even(dearer) {
-		loss := 1 - y.tokens/x.tokens
-		c.Throughput = &loss
+		c.Throughput = new(1 - y.tokens/x.tokens)
 	}
 	return c
 }
@@ -78,8 +77,7 @@ func more(x, y float64) *float64 {
 	if x <= 0 || y <= 0 {
 		return nil
 	}
-	share := y/x - 1
-	return &share
+	return new(y/x - 1)
 }
 
 // clientMeans are means over windows, weighted by their time; of the medians for

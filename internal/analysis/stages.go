@@ -44,8 +44,7 @@ func (tr *timelineReader) pickStages() {
 		}
 	}
 	if len(tr.res.Stages) == 0 && tr.res.Totals.Split != nil {
-		ms := float64(tr.res.Totals.Split.WallNS) / 1e6
-		tr.res.Stages = append(tr.res.Stages, Stage{Name: wholeProgram, NsysMS: &ms, NsysClock: clockOfRange, Passes: 1, Split: *tr.res.Totals.Split, Kernels: tr.res.Totals.Launches, GraphKernels: tr.tl.graphKernels()})
+		tr.res.Stages = append(tr.res.Stages, Stage{Name: wholeProgram, NsysMS: new(float64(tr.res.Totals.Split.WallNS) / 1e6), NsysClock: clockOfRange, Passes: 1, Split: *tr.res.Totals.Split, Kernels: tr.res.Totals.Launches, GraphKernels: tr.tl.graphKernels()})
 	}
 	tr.stageTimes()
 }

@@ -327,7 +327,7 @@ var regionMetrics = []string{
 func (j *judgment) countRegions() {
 	if j.regions == nil {
 		for i := range j.res.Regions {
-			j.res.Regions[i].Why = ptrTo(fact.New(regionNoCounters))
+			j.res.Regions[i].Why = new(fact.New(regionNoCounters))
 		}
 		return
 	}
@@ -345,12 +345,12 @@ func (j *judgment) countRegions() {
 		}
 		r := rows[key{out.Path, style, out.Domain}]
 		if r == nil {
-			out.Why = ptrTo(fact.New(regionNotMeasured))
+			out.Why = new(fact.New(regionNotMeasured))
 			continue
 		}
 		out.Counters, out.Why = j.regionCounters(r, out)
 		if j.partsOnly && out.Counters == nil && out.Process == nil && out.Device == nil && len(r.Parts) > 1 {
-			out.Why = ptrTo(fact.New(regionNotSummed))
+			out.Why = new(fact.New(regionNotSummed))
 		}
 	}
 }
@@ -386,7 +386,7 @@ func (j *judgment) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 		return c, nil
 	}
 	if r.Why == nil {
-		return nil, ptrTo(fact.New(regionNotCounted))
+		return nil, new(fact.New(regionNotCounted))
 	}
 	return nil, &r.Why.Fact
 }

@@ -367,8 +367,7 @@ func (tr *timelineReader) sumTotals() {
 	tot.Copies, tot.Sets = int64(len(t.Copies)), int64(len(t.Sets))
 	ns := make([]int64, tl.p.categories+int(causes))
 	tl.painting(workKey{-1, -1}).split(tl.lo, tl.hi, ns)
-	s := tr.tl.split(ns)
-	tot.Split = &s
+	tot.Split = new(tr.tl.split(ns))
 }
 
 func (tr *timelineReader) environmentOf(t *timeline.Timeline) {

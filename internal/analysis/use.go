@@ -127,8 +127,7 @@ func (s *useSum) use(r *Result) (u Use) {
 	if s.counted == 0 || s.all == 0 {
 		return u
 	}
-	coverage := float64(s.counted) / float64(s.all)
-	u.Coverage, u.Limiter = &coverage, most(s.limiters)
+	u.Coverage, u.Limiter = new(float64(s.counted)/float64(s.all)), most(s.limiters)
 	if 2*s.opsNS >= s.all {
 		dtype := most(s.flops)
 		n := s.flops[dtype]
@@ -156,8 +155,7 @@ func (r *Result) ofPeak(amount float64, ns int64, id string) *float64 {
 	if !ok || highest.Value <= 0 || rate > highest.Value {
 		return nil
 	}
-	share := rate / g.published(highest).Value
-	return &share
+	return new(rate / g.published(highest).Value)
 }
 
 // MFU holds the FLOPs that a model asks for in a data type, as torch or a config

@@ -51,16 +51,16 @@ const (
 
 // Verdicts as they stand in a table.
 const (
-	saidFaster     fact.Code = "compare-said-faster"
-	saidSlower     fact.Code = "compare-said-slower"
-	saidNoChange   fact.Code = "compare-said-no-change"
-	saidMore       fact.Code = "compare-said-more"
-	saidFewer      fact.Code = "compare-said-fewer"
-	saidNew        fact.Code = "compare-said-new"
-	saidGone       fact.Code = "compare-said-gone"
-	saidNeeds      fact.Code = "compare-said-needs"      // need: repetitions a side
-	saidNeedsMany  fact.Code = "compare-said-needs-many" // most
-	saidCannotTell fact.Code = "compare-said-cannot-tell"
+	verdictFaster     fact.Code = "compare-said-faster"
+	verdictSlower     fact.Code = "compare-said-slower"
+	verdictNoChange   fact.Code = "compare-said-no-change"
+	verdictMore       fact.Code = "compare-said-more"
+	verdictFewer      fact.Code = "compare-said-fewer"
+	verdictNew        fact.Code = "compare-said-new"
+	verdictGone       fact.Code = "compare-said-gone"
+	verdictNeeds      fact.Code = "compare-said-needs"      // need: repetitions a side
+	verdictNeedsMany  fact.Code = "compare-said-needs-many" // most
+	verdictCannotTell fact.Code = "compare-said-cannot-tell"
 )
 
 // What came of the whole; base, new, change, low and high where there is an

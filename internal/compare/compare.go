@@ -253,13 +253,13 @@ func join(a, b *samples) []Row {
 func (r *Row) summarize() {
 	r.Unit = metrics[r.Metric].unit
 	if len(r.BaseSamples) > 0 {
-		r.Base = ptr(median(r.BaseSamples))
+		r.Base = new(median(r.BaseSamples))
 	}
 	if len(r.NewSamples) > 0 {
-		r.New = ptr(median(r.NewSamples))
+		r.New = new(median(r.NewSamples))
 	}
 	if r.Base != nil && r.New != nil && *r.Base != 0 && r.BaseClock == "" {
-		r.Change = ptr(*r.New / *r.Base - 1)
+		r.Change = new(*r.New / *r.Base - 1)
 	}
 }
 
@@ -310,12 +310,12 @@ func (c *Comparison) judge(o Options) {
 		if r.needsTest() {
 			e := measure(r.BaseSamples, r.NewSamples, o, rand.New(rand.NewPCG(o.Seed, r.hash())))
 			r.est, tested, p = &e, append(tested, r), append(p, e.p)
-			r.Low, r.High, r.Noise = ptr(math.Expm1(e.low)), ptr(math.Expm1(e.high)), ptr(math.Expm1(e.floor))
+			r.Low, r.High, r.Noise = new(math.Expm1(e.low)), new(math.Expm1(e.high)), new(math.Expm1(e.floor))
 		}
 	}
 	c.Settings.Tests = len(tested)
 	for i, q := range correct(p) {
-		tested[i].P = ptr(q)
+		tested[i].P = new(q)
 	}
 	for i := range c.Rows {
 		c.Rows[i].decide(o, len(tested), c.Differ)
@@ -418,5 +418,3 @@ func value(p *float64) float64 {
 	}
 	return *p
 }
-
-func ptr(x float64) *float64 { return &x }

@@ -117,7 +117,7 @@ func TestVerdicts(t *testing.T) {
 		{"noisy", []float64{100, 120, 90, 105, 98}, []float64{104, 93, 122, 110, 99}, Time, CannotTell, mostRepeats},
 		{"two samples", []float64{100, 101}, []float64{104, 105}, Time, CannotTell, 20},
 	} {
-		r := Row{Key: Key{Stage, "x", c.metric}, BaseSamples: c.base, NewSamples: c.new, Base: ptr(median(c.base)), New: ptr(median(c.new))}
+		r := Row{Key: Key{Stage, "x", c.metric}, BaseSamples: c.base, NewSamples: c.new, Base: new(median(c.base)), New: new(median(c.new))}
 		all := Comparison{Rows: []Row{r}}
 		all.judge(Options{})
 		if got := all.Rows[0]; got.Verdict != c.want || got.Need > c.needAtMost || (got.Verdict == CannotTell) != (got.Need > 0) || got.Why.Is(tooNoisy) != (got.Need >= mostRepeats) {

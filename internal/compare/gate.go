@@ -253,7 +253,7 @@ func (r *Row) absolute() (change, low, high *float64) {
 	if r.exact() || r.Low == nil {
 		return &d, &d, &d
 	}
-	return &d, ptr(*r.Low * *r.Base), ptr(*r.High * *r.Base)
+	return &d, new(*r.Low * *r.Base), new(*r.High * *r.Base)
 }
 
 // change is relative or in the unit of the metric, as the rule's limit.

@@ -63,10 +63,10 @@ func withModel(side []Run, unprofiled bool) []Run {
 		st.CleanMS, st.CleanTimes = nil, nil
 		seconds := *st.NsysMS / 1e3
 		if unprofiled {
-			st.CleanMS = ptr(*st.NsysMS / 2)
+			st.CleanMS = new(*st.NsysMS / 2)
 			seconds /= 2
 		}
-		st.MFU = []analysis.Utilization{{Method: "analytic", Value: ptr(1e-3 / seconds), Seconds: seconds}}
+		st.MFU = []analysis.Utilization{{Method: "analytic", Value: new(1e-3 / seconds), Seconds: seconds}}
 	}
 	return side
 }

@@ -55,27 +55,27 @@ func (c *Comparison) find(k Key) *Row {
 func (r *Row) AsFact() fact.Fact {
 	switch r.Verdict {
 	case Faster:
-		return fact.New(saidFaster)
+		return fact.New(verdictFaster)
 	case Slower:
-		return fact.New(saidSlower)
+		return fact.New(verdictSlower)
 	case NoChange:
-		return fact.New(saidNoChange)
+		return fact.New(verdictNoChange)
 	case More:
-		return fact.New(saidMore)
+		return fact.New(verdictMore)
 	case Fewer:
-		return fact.New(saidFewer)
+		return fact.New(verdictFewer)
 	}
 	switch {
 	case r.Status == OnlyNew:
-		return fact.New(saidNew)
+		return fact.New(verdictNew)
 	case r.Status == Gone:
-		return fact.New(saidGone)
+		return fact.New(verdictGone)
 	case r.Need >= mostRepeats:
-		return fact.New(saidNeedsMany, fact.Count("most", mostRepeats))
+		return fact.New(verdictNeedsMany, fact.Count("most", mostRepeats))
 	case r.Need > 0:
-		return fact.New(saidNeeds, fact.Count("need", r.Need))
+		return fact.New(verdictNeeds, fact.Count("need", r.Need))
 	}
-	return fact.New(saidCannotTell)
+	return fact.New(verdictCannotTell)
 }
 
 // Headline is what came of the whole: the verdict on its time, and on its GPU time,

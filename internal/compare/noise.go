@@ -82,7 +82,7 @@ func (v *Noise) suggest(most float64) {
 	if halves >= 200 {
 		return
 	}
-	v.Threshold, v.Rule = ptr(halves/200), fmt.Sprintf(form, v.Key.selector(), halves/2)
+	v.Threshold, v.Rule = new(halves/200), fmt.Sprintf(form, v.Key.selector(), halves/2)
 }
 
 // selector names the value as rules do.

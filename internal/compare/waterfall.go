@@ -314,8 +314,7 @@ func kernelFall(base, fresh []Run, pairs []pair) (Fall, bool) {
 // of the base, and that by duration. The counts may be scaled alike.
 func (p *FallPart) split(base, fresh int64) {
 	launches := int64(float64(p.BaseNS) * float64(fresh-base) / float64(base))
-	duration := p.NewNS - p.BaseNS - launches
-	p.LaunchesNS, p.DurationNS = &launches, &duration
+	p.LaunchesNS, p.DurationNS = &launches, new(p.NewNS-p.BaseNS-launches)
 }
 
 // addRest adds what the results do not list, so that the parts add up.

@@ -34,8 +34,7 @@ func (h Host) withDefaults() Host {
 		h.Run = tool.Output
 	}
 	if h.UID == nil {
-		uid := os.Geteuid()
-		h.UID = &uid
+		h.UID = new(os.Geteuid())
 	}
 	if h.Find == nil {
 		h.Find = tool.Find

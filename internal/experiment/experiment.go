@@ -81,8 +81,7 @@ func changes(r *analysis.Result) []Experiment {
 }
 
 func nanoseconds(s float64) *int64 {
-	ns := int64(s * 1e9)
-	return &ns
+	return new(int64(s * 1e9))
 }
 
 // change is what tries an opportunity. Programs of others have no settings that

@@ -217,8 +217,7 @@ func readDecoder(o *object, f family) *decoder {
 	for i := range n {
 		l := layer{span: spans(i), norms: mul(f.normCount(o), f.norm.params(d.hidden))}
 		if l.recurrent = f.recurrent(o, i, d.hidden); l.recurrent == nil {
-			a := readAttention(o, f, d.hidden)
-			l.attention = &a
+			l.attention = new(readAttention(o, f, d.hidden))
 		}
 		if sparse(i) {
 			l.moe = readMoE(o, f, d.hidden)

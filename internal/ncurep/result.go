@@ -264,8 +264,7 @@ func (r *Reader) resultMessage(res *Result, l *layout, num protowire.Number, b [
 	case l.clock:
 		ok = eachField(b, func(f field) {
 			if f.num == 2 {
-				locked := f.bool()
-				res.ClockLocked = &locked
+				res.ClockLocked = new(f.bool())
 			}
 		})
 	case l.frames:

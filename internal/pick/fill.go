@@ -28,8 +28,7 @@ func (c *choice) fill(t *Targets, chosen []step, plan *translation) {
 		row.Chosen = true
 		row.Reason = c.reason(s, i+1, have, haveIn)
 		if c.p.Slowest {
-			s := c.launch(c.slowest(g))
-			row.Slowest = &s
+			row.Slowest = new(c.launch(c.slowest(g)))
 		}
 		t.Groups = append(t.Groups, row)
 	}
@@ -137,8 +136,7 @@ func (c *choice) explainRoles(t *Targets) {
 		case p.Role == RoleTypical:
 			code = nearMedian
 		}
-		counts := because(code, times...)
-		g.Counts = &counts
+		g.Counts = new(because(code, times...))
 	}
 }
 

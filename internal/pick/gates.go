@@ -43,8 +43,7 @@ type rangeNode struct {
 // several threads launch, or a call is not known.
 func (c *choice) stretches() *stretches {
 	if c.cut == nil {
-		s := c.findStretches()
-		c.cut = &s
+		c.cut = new(c.findStretches())
 	}
 	return *c.cut
 }

@@ -166,6 +166,5 @@ func because(code fact.Code, params ...fact.Param) Reason {
 }
 
 func why(code fact.Code, params ...fact.Param) *Reason {
-	r := because(code, params...)
-	return &r
+	return new(because(code, params...))
 }

@@ -43,8 +43,7 @@ func (d *decoder) value(key string, n *config.Node, f field, dst reflect.Value) 
 	case *int:
 		*v = int(d.integer(key, n, f))
 	case **int:
-		i := int(d.integer(key, n, f))
-		*v = &i
+		*v = new(int(d.integer(key, n, f)))
 	case *float64:
 		*v = d.number(key, n, f)
 	case *time.Duration:

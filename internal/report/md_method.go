@@ -81,8 +81,7 @@ func (d *doc) overhead(r *analysis.Result) {
 		if s.Overhead == nil && s.OverheadWhy == nil {
 			continue
 		}
-		row := stageRow(r, s)
-		rows = append(rows, &row)
+		rows = append(rows, new(stageRow(r, s)))
 		if s.OverheadHigh {
 			slowed = append(slowed, code(s.Name))
 			if text := prose(upperFirst(sentence(lighter(r, s)))); !slices.Contains(next, text) {

@@ -38,8 +38,7 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 	n := newNames(r)
 	stages := make([]*StageRow, len(r.Stages))
 	for i := range stages {
-		row := stageRow(r, &r.Stages[i])
-		stages[i] = &row
+		stages[i] = new(stageRow(r, &r.Stages[i]))
 	}
 	regions := resultRegionView.without("process", "device", "min_ns", "self_kernel_ns", "scope_kernel_ns")
 	if underNcuAlone(r) {

@@ -104,8 +104,7 @@ func quotient(quota, period string) *float64 {
 	if err1 != nil || err2 != nil || q <= 0 || p <= 0 {
 		return nil
 	}
-	v := q / p
-	return &v
+	return new(q / p)
 }
 
 // memory is in bytes; the kernel's kB are 1,024 each.

@@ -105,8 +105,7 @@ func (c *Collector) git(ctx context.Context, env *Env) {
 		return
 	}
 	g.Changed, g.Untracked = countStatus(status)
-	dirty := g.Changed > 0
-	g.Dirty = &dirty
+	g.Dirty = new(g.Changed > 0)
 }
 
 // because is ": cause", or "" without one.

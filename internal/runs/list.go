@@ -175,8 +175,7 @@ func summarize(r *Run) Summary {
 		Label: r.m.Label, GPU: gpuOf(r), Steps: []StepState{}, Recorded: clonePtr(r.m.Recorded),
 	}
 	if r.m.Finished != nil {
-		sec := r.m.Finished.Sub(r.m.Created).Seconds()
-		s.Seconds = &sec
+		s.Seconds = new(r.m.Finished.Sub(r.m.Created).Seconds())
 	}
 	for i := range r.m.Steps {
 		s.Steps = append(s.Steps, StepState{r.m.Steps[i].Name, r.m.Steps[i].seen(r.liveness, r.m.Status)})

@@ -140,8 +140,7 @@ func (a *stepSum) finish() StepStats {
 	row := a.row
 	row.Ended = row.Done + row.Failed + row.Interrupted
 	if row.Ended > 0 {
-		rate := float64(row.Done) / float64(row.Ended)
-		row.SuccessRate = &rate
+		row.SuccessRate = new(float64(row.Done) / float64(row.Ended))
 	}
 	row.Seconds = spread(a.seconds)
 	return row

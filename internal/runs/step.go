@@ -45,8 +45,7 @@ func (r *Run) StartStep(name string) error {
 			m.Steps = append(m.Steps, Step{Name: name})
 			s = &m.Steps[len(m.Steps)-1]
 		}
-		now := time.Now().UTC()
-		s.State, s.Reason, s.Started, s.Seconds = StateRunning, fact.Stored{}, &now, nil
+		s.State, s.Reason, s.Started, s.Seconds = StateRunning, fact.Stored{}, new(time.Now().UTC()), nil
 		return nil
 	})
 }
@@ -67,8 +66,7 @@ func (r *Run) EndAttempt(step string, res Result) error {
 		if a == nil || a.Outcome != nil {
 			return fmt.Errorf("end attempt of step %s: none is under way", step)
 		}
-		seconds := time.Since(a.Started).Seconds()
-		a.Seconds, a.ExitCode, a.Signal, a.Files = &seconds, res.ExitCode, res.Signal, res.Files
+		a.Seconds, a.ExitCode, a.Signal, a.Files = new(time.Since(a.Started).Seconds()), res.ExitCode, res.Signal, res.Files
 		a.Outcome = &res.Outcome
 		return nil
 	})
@@ -113,8 +111,7 @@ func (r *Run) Finish(status Status, reason fact.Fact) error {
 				m.Steps[i].end(left, reason)
 			}
 		}
-		now := time.Now().UTC()
-		m.Status, m.Reason, m.Finished = status, fact.Stored{Fact: reason}, &now
+		m.Status, m.Reason, m.Finished = status, fact.Stored{Fact: reason}, new(time.Now().UTC())
 		return nil
 	})
 	os.Remove(r.Path(reserveName))
@@ -152,8 +149,7 @@ func (r *Run) updateStep(name string, change func(*Step) error) error {
 func (s *Step) end(state State, reason fact.Fact) {
 	s.State, s.Reason = state, fact.Stored{Fact: reason}
 	if s.Started != nil {
-		seconds := time.Since(*s.Started).Seconds()
-		s.Seconds = &seconds
+		s.Seconds = new(time.Since(*s.Started).Seconds())
 	}
 	if a := s.Last(); a != nil && a.Outcome == nil {
 		a.Outcome = &Outcome{Kind: string(state), Usable: state == StateDone, Text: reason}

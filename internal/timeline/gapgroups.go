@@ -145,8 +145,7 @@ func (g *gapSums) row(key gapKey) *GapGroupRow {
 	if row == nil {
 		row = &GapGroupRow{Cause: gapCauseIDs[key.cause], NVTX: g.a.Path(key.node), Device: int(key.lane.device), hosts: map[uint32]int64{}, frames: map[PythonFrame]int64{}}
 		if key.lane.queue != None {
-			stream := int(g.a.t.Queues[key.lane.queue].Stream)
-			row.Stream = &stream
+			row.Stream = new(int(g.a.t.Queues[key.lane.queue].Stream))
 		}
 		g.rows[key] = row
 	}

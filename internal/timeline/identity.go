@@ -173,8 +173,7 @@ func (t *Timeline) Identity() Identity {
 	}
 	for d := range devices {
 		if len(devices) == 1 {
-			device := int(d)
-			id.Device = &device
+			id.Device = new(int(d))
 		}
 	}
 	return id

@@ -212,8 +212,7 @@ func GroupSteps(steps []StepRow) []StepGroup {
 		launches := sorted(list, func(s *StepRow) *int64 { return &s.Launches })
 		g.Launches = middle(launches)
 		if gaps := sorted(list, func(s *StepRow) *int64 { return s.GapNS }); len(gaps) > 0 {
-			median := middle(gaps)
-			g.GapMedianNS, g.GapMaxNS = &median, &gaps[len(gaps)-1]
+			g.GapMedianNS, g.GapMaxNS = new(middle(gaps)), &gaps[len(gaps)-1]
 		}
 		slices.SortStableFunc(list, func(x, y StepRow) int { return cmp.Compare(y.StepNS, x.StepNS) })
 		for _, s := range list[:min(3, len(list))] {

@@ -62,8 +62,7 @@ func (a *Attribution) rangeRow(i int, u *use, categories map[categoryKey]string)
 		return row
 	}
 	if u.projected {
-		start := u.projStart
-		row.ProjectedStart, row.ProjectedNS = &start, u.projection()
+		row.ProjectedStart, row.ProjectedNS = new(u.projStart), u.projection()
 	}
 	row.KernelCalls, row.InclusiveNS, row.ExclusiveNS = u.kernels, u.kernelNS, u.ownNS
 	row.BusyNS, row.IdleNS, row.GPUOps, row.GraphLaunches = u.busy, u.idle(), u.ops, u.graphs

@@ -422,12 +422,10 @@ func (a *Attribution) newRegion(id uint32, q *Query, process uint32) *RegionRow 
 		row.SameThread = &SameThread{}
 	}
 	if q.By&ByDevice != 0 {
-		device := q.Devices[0]
-		row.Device = &device
+		row.Device = new(q.Devices[0])
 	}
 	if q.By&ByProcess != 0 {
-		pid := a.t.pid(process)
-		row.Process = &pid
+		row.Process = new(a.t.pid(process))
 	}
 	return row
 }

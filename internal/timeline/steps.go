@@ -75,8 +75,7 @@ func Steps(rows []RangeRow) []StepRow {
 			at.stage = s.Stage
 		}
 		if before := last[at]; before != nil && r.StartNS >= before.EndNS {
-			gap := r.StartNS - before.EndNS
-			s.GapNS = &gap
+			s.GapNS = new(r.StartNS - before.EndNS)
 		}
 		last[at] = r.RangeRow
 		out = append(out, s)
@@ -96,8 +95,7 @@ func (s *StepRow) compose(e engine.Step) {
 		s.Batch = &n
 	}
 	if e.ContextTokens >= 0 && e.GenerationTokens >= 0 {
-		n := int64(e.ContextTokens + e.GenerationTokens)
-		s.Tokens = &n
+		s.Tokens = new(int64(e.ContextTokens + e.GenerationTokens))
 	}
 }
 

@@ -94,8 +94,7 @@ func changes(p *plan.Plan, stage string) []change {
 	repeats := strconv.Itoa(p.Infer.Repeats)
 	if stage == plan.StepNcu && BriefWarmup(p) {
 		add("infer.warmup", strconv.Itoa(p.Infer.Warmup), fmt.Sprintf("1 pass, %d tokens", briefTokens), func(spec *Spec) {
-			tokens := briefTokens
-			spec.Infer.Warmup, spec.Infer.WarmTokens = one, &tokens
+			spec.Infer.Warmup, spec.Infer.WarmTokens = one, new(briefTokens)
 		}, briefWarmup)
 	}
 	if mode == ModeProfile {

@@ -220,8 +220,7 @@ func profilerOf(t plan.TorchProfiler) TorchProfiler {
 		WithStack: t.WithStack, GroupByInputShape: t.GroupByInputShape, RepMaxNewTokens: t.RepMaxNewTokens, ChromeTrace: t.ChromeTrace,
 	}
 	if t.Timeout > 0 {
-		seconds := t.Timeout.Seconds()
-		out.TimeoutS = &seconds
+		out.TimeoutS = new(t.Timeout.Seconds())
 	}
 	return out
 }
