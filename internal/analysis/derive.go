@@ -401,6 +401,15 @@ func sameLevel(x, y *float64) bool {
 	return math.Round(*x*1000) == math.Round(*y*1000)
 }
 
+// Saves is the share of the whole run, or of the scope, that the opportunity takes
+// away at most, 0 to 1; 0 where no speedup is known.
+func (o *Opportunity) Saves() float64 {
+	if o.Speedup <= 1 {
+		return 0
+	}
+	return 1 - 1/o.Speedup
+}
+
 // LeadMS is how long no kernel ran before the first work of a pass, on average; nil
 // where that is not known.
 func (s *Stage) LeadMS() *float64 {

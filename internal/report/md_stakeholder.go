@@ -65,10 +65,11 @@ func plainText(f *analysis.Finding) string {
 // ofRun says how much of the whole run, or of the scope, a saving is; "" where that
 // is not known.
 func ofRun(r *analysis.Result, o *analysis.Opportunity) string {
-	if o.Speedup <= 1 || o.Share == nil {
+	share := o.Saves()
+	if share == 0 {
 		return ""
 	}
-	return ", " + percent(*o.Share) + " of " + prose(partOf(r).name)
+	return ", " + percent(share) + " of " + prose(partOf(r).name)
 }
 
 // lowerFirst lets a title go on within a sentence; abbreviations stay.
