@@ -488,14 +488,3 @@ func TestPackRawReports(t *testing.T) {
 		t.Errorf("notes: %v", rep.Notes)
 	}
 }
-
-// Earlier versions stored why a file was left out as a sentence.
-func TestReasonsOfOlderPacksAreRead(t *testing.T) {
-	var f File
-	must(t, json.Unmarshal([]byte(`{"path":"a","size":1,"sha256":"","omitted":"its name cannot be cleaned"}`), &f))
-	var index PackIndex
-	must(t, json.Unmarshal([]byte(`{"omitted":[{"path":"a","text":"not a plain file"}]}`), &index))
-	if f.Omitted.Text("text") != "its name cannot be cleaned" || index.Omitted[0].Text != "not a plain file" {
-		t.Errorf("%+v, %+v", f, index)
-	}
-}
