@@ -73,6 +73,11 @@ type Window struct {
 	// Kernels is the number of kernels in the timeline.
 	Kernels int64 `json:"kernels,omitempty"`
 	Cut     bool  `json:"cut,omitempty"` // it ended before its time
+	// Connections is the largest number of open connections seen in the window, and
+	// EngineSteps the steps that the server says it made in it: of traffic from outside
+	// nothing else is known. Nil where they cannot be told, and of other loads.
+	Connections *int     `json:"connections,omitempty"`
+	EngineSteps *float64 `json:"engine_steps,omitempty"`
 	// CacheUse is the used share of the key-value cache at the end of the window,
 	// Memory the peak of GPU memory in bytes, by the server's own count.
 	CacheUse *float64 `json:"cache_use,omitempty"`

@@ -33,6 +33,8 @@ type Server struct {
 	StartupWindow bool `key:"startup_window"`
 	// Stop is how long the server gets to end after SIGTERM before it is killed.
 	Stop time.Duration `key:"stop_s" above:"0"`
+	// MaxLog ends a server that prints more megabytes than this to its output or its errors.
+	MaxLog int `key:"max_log_mb" min:"1"`
 	// CountersTime ends the start under ncu after this many seconds of load; what was counted by then is kept.
 	CountersTime time.Duration `key:"counters_s" above:"0"`
 	// Load is what drives the server.
@@ -72,6 +74,8 @@ type Load struct {
 	Vocabulary int `key:"vocabulary" min:"20" null:"prompts are words, about one token each, as they are for chat"`
 	// IgnoreEOS asks for answers of full length, which vLLM, SGLang, TensorRT-LLM and llama.cpp understand.
 	IgnoreEOS bool `key:"ignore_eos"`
+	// Wait is how long kind none waits for traffic before the first window.
+	Wait time.Duration `key:"wait_s" above:"0"`
 	// Timeout ends one request.
 	Timeout time.Duration `key:"timeout_s" above:"0"`
 	// TTFT is the time to the first token that a good request meets.

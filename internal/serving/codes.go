@@ -16,11 +16,11 @@ const (
 	serverProfiled  fact.Code = "server-profiled"     // n
 	somebodyAnswers fact.Code = "server-port-answers" // address
 	portHolder      fact.Code = "port-holder"         // process; absent for another user's
-	serverFlooded   fact.Code = "server-flooded"
-	serverEnded     fact.Code = "server-ended"       // exit
-	serverNoStart   fact.Code = "server-not-started" // error
-	causeServer     fact.Code = "cause-server"       // dir
-	causeServerSlow fact.Code = "cause-server-slow"  // dir
+	serverFlooded   fact.Code = "server-flooded"      // limit
+	serverEnded     fact.Code = "server-ended"        // exit
+	serverNoStart   fact.Code = "server-not-started"  // error
+	causeServer     fact.Code = "cause-server"        // dir
+	causeServerSlow fact.Code = "cause-server-slow"   // dir
 	causeSilent     fact.Code = "cause-server-silent"
 	loadFailed      fact.Code = "load-failed"
 	noWindow        fact.Code = "server-no-window"
@@ -34,8 +34,14 @@ const (
 	noTokens        fact.Code = "no-tokens"
 	windowLost      fact.Code = "window-lost" // error
 
+	noTraffic      fact.Code = "no-traffic" // limit, url
+	causeNoTraffic fact.Code = "cause-no-traffic"
+	trafficless    fact.Code = "window-without-traffic" // window
+	trafficUnseen  fact.Code = "traffic-unseen"
+
 	// What a run tells while it goes on.
-	trafficAwaited fact.Code = "traffic-awaited" // step, url
+	trafficAwaited fact.Code = "traffic-awaited" // step, url, limit
+	trafficCame    fact.Code = "traffic-came"    // step, time
 	serverReady    fact.Code = "server-ready"    // step, time
 	serverWindow   fact.Code = "server-window"   // step, window
 	profilerSwitch fact.Code = "profiler-switch" // url, status, error, answer

@@ -30,8 +30,7 @@ func (s *served) drive(ctx context.Context, change func(*load.Options)) error {
 	l := s.Load
 	switch l.Kind {
 	case plan.LoadNone:
-		s.Tell(trafficAwaited, fact.Name("step", s.Step), fact.Name("url", s.Base))
-		return nil
+		return s.awaitTraffic(ctx)
 	case plan.LoadCommand:
 		s.loader = Start(ctx, Options{
 			Command: tool.Command{Path: l.Command[0], Args: l.Command[1:], Dir: s.Dir, Env: s.Env}, Stop: s.Stop,
@@ -180,6 +179,13 @@ func (s *served) failedLoad(ctx context.Context, err error) {
 		s.fail(o)
 		return
 	}
+	var none *errNoTraffic
+	if errors.As(err, &none) && ctx.Err() == nil && !s.server.Died() {
+		o := capture.Verdict(capture.LoadFailed, fact.New(noTraffic, fact.NS("limit", s.Load.Wait), fact.Name("url", s.Base)))
+		o.Cause = fact.New(causeNoTraffic)
+		s.fail(o)
+		return
+	}
 	if errors.Is(err, errSilent) && ctx.Err() == nil {
 		o := s.quoted(capture.Verdict(capture.Stalled, capture.ErrorFact(err)))
 		o.Cause = fact.New(causeSilent)
@@ -206,7 +212,12 @@ func (s *served) measure(ctx context.Context, name string, kind load.WindowKind,
 	if kind == load.Profiled {
 		done = s.windowDone(ctx, w.From)
 	}
-	err := s.hold(ctx, d, done)
+	look := s.outside(ctx)
+	err := s.hold(ctx, d, func() bool {
+		look(&w)
+		return done != nil && done()
+	})
+	s.judgeTraffic(&w)
 	w.Cut = err != nil
 	if w.To = int64(time.Since(began)); s.load != nil {
 		w.To = s.load.Now()

@@ -84,7 +84,7 @@ func (s *served) start(ctx context.Context, command tool.Command, before func(co
 	}
 	began := time.Now()
 	s.server = Start(ctx, Options{
-		Command: command, Stdout: filepath.Join(s.Folder, "stdout.log"), Stderr: filepath.Join(s.Folder, "stderr.log"), Stop: s.Stop, OnTick: s.Tick,
+		Command: command, Stdout: filepath.Join(s.Folder, "stdout.log"), Stderr: filepath.Join(s.Folder, "stderr.log"), Stop: s.Stop, OnTick: s.Tick, MaxLog: int64(s.MaxLog) * 1e6,
 	})
 	if before != nil {
 		if err := before(ctx); err != nil {
@@ -134,7 +134,7 @@ func (s *served) failed(ctx context.Context, err error) {
 	case ctx.Err() != nil:
 		s.fail(capture.Verdict(capture.Interrupted, fact.New(capture.StoppedBySignal)))
 	case s.server != nil && s.server.Flooded():
-		s.fail(s.quoted(capture.Verdict(capture.WorkloadFailed, fact.New(serverFlooded))))
+		s.fail(s.quoted(capture.Verdict(capture.WorkloadFailed, fact.New(serverFlooded, fact.Bytes("limit", int64(s.MaxLog)*1e6)))))
 	case died:
 		s.fail(s.death())
 	case errors.As(err, &notReady):
