@@ -20,17 +20,21 @@ const (
 	MinSampleHz = 1000
 )
 
-// SampleRate is how often counters of which GPUs can be sampled under nsys in a
-// capture of a length, which is 0 where it is not known; 0 is not at all.
-func SampleRate(p *plan.Plan, length time.Duration) (hz int, gpus string) {
-	hz = p.Pipeline.Nsys.GPUMetricsHz
+// SampleRate is how often counters of which GPUs can be sampled under nsys over a
+// time, which is 0 where it is not known, on a machine of so many GPUs; 0 is not at
+// all.
+func SampleRate(p *plan.Plan, length time.Duration, machine int) (hz int, gpus string) {
+	hz, gpus = p.Pipeline.Nsys.GPUMetricsHz, sampledGPUs(p.Device)
+	if gpus != "all" {
+		machine = 1
+	}
 	if seconds := length.Seconds(); seconds > 0 {
-		hz = min(hz, int(maxSampleBytes/bytesPerReading/seconds))
+		hz = min(hz, int(maxSampleBytes/bytesPerReading/seconds)/max(1, machine))
 	}
 	if hz < MinSampleHz {
 		return 0, ""
 	}
-	return hz, sampledGPUs(p.Device)
+	return hz, gpus
 }
 
 // sampledGPUs are the GPUs of the workload by their number; all where that is not

@@ -31,7 +31,10 @@ type Row struct {
 
 // A Report is the outcome of all checks, in a fixed order. The zero one blocks
 // nothing.
-type Report struct{ Rows []Row }
+type Report struct {
+	Rows []Row
+	GPUs int // of the machine; 0 where that could not be told
+}
 
 // HasBlocker reports whether something that is wanted cannot work.
 func (r Report) HasBlocker() bool {
@@ -117,7 +120,7 @@ var checks = []check{
 func Check(ctx context.Context, o Options, h Host) Report {
 	e := newExam(o, h)
 	e.gather(ctx)
-	r := Report{}
+	r := Report{GPUs: len(e.gpus)}
 	for _, c := range checks {
 		f := c.look(ctx, e)
 		r.Rows = append(r.Rows, Row{Check: c.id, Status: f.status, Seen: f.seen})

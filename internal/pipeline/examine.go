@@ -46,6 +46,6 @@ func (j *job) examine(ctx context.Context) (doctor.Report, error) {
 		dir = j.start
 	}
 	report.Rows = append(report.Rows, doctor.WorkloadRows(j.plan, j.start, dir, j.env)...)
-	j.counts = report.Counts()
+	j.counts, j.gpus = report.Counts(), report.GPUs
 	return report, nil
 }

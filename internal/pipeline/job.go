@@ -40,6 +40,7 @@ type job struct {
 	dir     string             // working directory of the workload
 	env     []string           // of the workload
 	counts  bool               // the user may read counters of the GPU
+	gpus    int                // of the machine; 0 where that is not known
 	dry     bool               // nothing is started
 	played  bool               // the captures come from a recording
 	record  func(capture.Tool, capture.Recording)

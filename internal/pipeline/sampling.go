@@ -23,10 +23,10 @@ func (j *job) sampling() (hz int, gpus string) {
 		return 0, ""
 	}
 	length := j.unprofiledTime()
-	if workload.Serves(j.plan) {
-		length = max(j.plan.Pipeline.Server.Window, time.Second)
+	if s := j.plan.Pipeline.Server; workload.Serves(j.plan) { // its start is not sampled
+		length = time.Duration(s.Windows) * s.Window
 	}
-	return capture.SampleRate(j.plan, length)
+	return capture.SampleRate(j.plan, length, j.gpus)
 }
 
 // withoutSamples tells whether a capture is to be made again without sampling:

@@ -54,7 +54,11 @@ func (s Setup) Commands(p Profiling) ([]tool.Command, error) {
 		names = append([]string{startupName}, names...)
 	}
 	for _, name := range names {
-		start, err := p.Session.Start(p.Place(p.report(name)))
+		session := p.Session
+		if name == startupName {
+			session.Options.SampleHz = 0
+		}
+		start, err := session.Start(p.Place(p.report(name)))
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +92,10 @@ func (s *profiled) openStartup(ctx context.Context) error {
 	if !s.StartupWindow {
 		return nil
 	}
-	return s.open(ctx, "nsys/"+startupName)
+	hz := s.session.Options.SampleHz
+	s.session.Options.SampleHz = 0 // it may last for minutes, and nothing is asked of its activity
+	defer func() { s.session.Options.SampleHz = hz }()
+	return s.open(ctx, s.report(startupName))
 }
 
 // open begins a window, without sampling where that is what fails.
