@@ -226,7 +226,7 @@ func (c *choice) before() int {
 	case c.p.BriefStart:
 		return 0
 	case c.p.Served: // its start and its warm-up are not in the window
-		return usualBefore
+		return servedBefore
 	}
 	return c.first()
 }

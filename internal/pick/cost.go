@@ -22,7 +22,13 @@ const (
 	usualBefore    = 23_000 // launches of two passes of a small Llama, 32 tokens each: where nothing is known
 	slowerInPass   = 3.0    // a kernel in a pass against the timeline: lower clocks, its memory saved and restored
 	startSeconds   = 3.0    // of one ncu process beside the program: injection, modules, the report
-	nodeSeconds    = 0.012  // of a kernel of a CUDA graph that is not counted: ncu runs the nodes of a graph one by one
+
+	// ncu runs the nodes of a CUDA graph one by one: on a server with steps of 865
+	// nodes the first step that it saw took 50 s beside what it counted in it, steps of
+	// another with 1,500 nodes 16 to 19 s once it knew them.
+	newNodeSeconds = 0.058
+	nodeSeconds    = 0.011
+	servedBefore   = 14_500 // launches that a server has made by then: one of 18 passes took 1.1 s
 )
 
 // setPasses are the passes of the section sets.
@@ -131,11 +137,11 @@ func (m *costModel) least() float64 { return m.launch(m.first, 0) }
 func (m *costModel) process() float64 { return m.program + startSeconds + m.steps }
 
 // seconds predicts what the steps of a server take under ncu beside the counted
-// launches: the one that runs when counting begins is followed by one with the first
+// launches: the one in which counting begins is followed by one with the first
 // prompts, and further prompts come in every second step, since they arrive while one
 // runs.
 func (s *Serving) seconds() float64 {
-	return nodeSeconds * s.GraphNodes * float64(max(1, 2*len(s.Prompts)))
+	return s.GraphNodes * (newNodeSeconds + nodeSeconds*float64(max(0, 2*len(s.Prompts)-1)))
 }
 
 func round3(x float64) float64 { return math.Round(x*1000) / 1000 }

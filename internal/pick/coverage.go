@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -115,7 +116,8 @@ func (l *Launches) outermost(in []bool) []regionTime {
 	return out
 }
 
-// outermostNames are the names of outermost regions by their ID.
+// outermostNames are the names of outermost regions by their ID. Steps of a serving
+// engine go by what they compute: their names have the sizes of the batch.
 func (l *Launches) outermostNames() map[uint32]string {
 	names, nodes := map[uint32]string{}, l.at.Regions()
 	var g nvtx.Grouper
@@ -125,8 +127,12 @@ func (l *Launches) outermostNames() map[uint32]string {
 		}
 	}
 	for _, n := range nodes {
-		if n.Parent == 0 && !nvtx.IsOperator(n.Name) {
-			names[n.ID] = g.Group("", n.Path)
+		if n.Parent != 0 || nvtx.IsOperator(n.Name) {
+			continue
+		}
+		names[n.ID] = g.Group("", n.Path)
+		if s, ok := engine.ParseStep(n.Name); ok && s.Kind != engine.Unknown {
+			names[n.ID] = string(s.Kind)
 		}
 	}
 	return names

@@ -1,6 +1,7 @@
 package pick
 
 import (
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -67,8 +68,15 @@ func TestServing(t *testing.T) {
 	if plain.Serving != nil {
 		t.Errorf("a program that does not serve: %+v", plain.Serving)
 	}
-	if more := want.seconds() / nodeSeconds; more < 11.9 || more > 12.1 {
-		t.Errorf("the price of %v nodes for four steps of 3", more)
+	if got := want.seconds(); math.Abs(got-3*(newNodeSeconds+3*nodeSeconds)) > 1e-9 {
+		t.Errorf("%v s for the nodes of four steps", got)
+	}
+	var regions []string
+	for _, r := range served.Predicted.CoverageByRegion {
+		regions = append(regions, r.Expr)
+	}
+	if !slices.Equal(regions, []string{"decode", "mixed"}) {
+		t.Errorf("coverage of %q", regions)
 	}
 }
 
