@@ -72,8 +72,14 @@ var engines = []Engine{
 	},
 	{
 		// The front end serves requests; its workers have the profile endpoints, on the
-		// port of the system status server.
-		Name: Dynamo, Commands: []string{"dynamo.frontend", "dynamo.vllm", "dynamo.sglang", "dynamo.trtllm", "dynamo"},
+		// port of the system status server. They hand what is asked to their engine:
+		// SGLang's would start the profiler of PyTorch.
+		Name: Dynamo, Commands: []string{"dynamo.sglang"},
+		Env: []string{"DYN_NVTX=1", "DYN_SYSTEM_PORT=9090", "SGLANG_ENABLE_NVTX_SCHEDULER=1"}, Port: "8000", PortFlags: []string{"--http-port"}, Ready: "/health",
+		Profile: &Profile{Start: "/engine/control/start_profile", Stop: "/engine/control/stop_profile", Body: `{"activities":["CUDA_PROFILER"]}`, Port: "9090"},
+	},
+	{
+		Name: Dynamo, Commands: []string{"dynamo.frontend", "dynamo.vllm", "dynamo.trtllm", "dynamo"},
 		Env: []string{"DYN_NVTX=1", "DYN_SYSTEM_PORT=9090", "VLLM_WORKER_MULTIPROC_METHOD=spawn"}, Port: "8000", PortFlags: []string{"--http-port"}, Ready: "/health",
 		Profile: &Profile{Start: "/engine/control/start_profile", Stop: "/engine/control/stop_profile", Body: "{}", Port: "9090"},
 	},
@@ -103,15 +109,20 @@ var engines = []Engine{
 }
 
 // Find gives the engine of that name, or for Auto and "" the one that the command
-// is of: Plain where it is of none.
+// is of: Plain where it is of none. Of several rows of a name the one that the command
+// is of is taken, or else the last.
 // An unknown name gives Plain too; the plan refuses it before.
 func Find(name string, command []string) Engine {
+	found := engines[len(engines)-1]
 	for _, e := range engines {
-		if e.Name == name || (name == Auto || name == "") && (e.Name == Plain || e.runs(command)) {
+		switch named := e.Name == name; {
+		case (named || name == Auto || name == "") && e.runs(command):
 			return e
+		case named:
+			found = e
 		}
 	}
-	return engines[len(engines)-1]
+	return found
 }
 
 // runs tells whether a command line starts this engine: its program, or the

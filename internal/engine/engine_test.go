@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,11 @@ func TestURL(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", command, got, want)
 		}
 	}
+	for command, want := range map[string]string{"dynamo.sglang": `{"activities":["CUDA_PROFILER"]}`, "dynamo.vllm": "{}", "my.module": "{}"} {
+		if e := Find(Dynamo, []string{"python3", "-m", command}); e.Name != Dynamo || e.Profile.Body != want {
+			t.Errorf("%s is asked %s to start its profiler", command, e.Profile.Body)
+		}
+	}
 	e := Find(Dynamo, nil)
 	if start, _, ok := e.ProfileURLs("http://127.0.0.1:8080"); !ok || start != "http://127.0.0.1:9090/engine/control/start_profile" {
 		t.Errorf("got %s", start)
@@ -96,6 +102,24 @@ func TestParseStep(t *testing.T) {
 	}
 	if s, _ := ParseStep("step[MIXED bs=2 toks=9]"); s.Batch() != -1 {
 		t.Errorf("batch of %d", s.Batch())
+	}
+}
+
+// TestStepFilter: what ncu looks for is in every name that is read as a step, and free
+// of what NVTX filters take for an operator.
+func TestStepFilter(t *testing.T) {
+	for _, name := range []string{
+		"execute_context_2(513)_generation_7(7)", "execute_77_context_3(sq128sk256sqsq1sqsk1)_generation_2(sq2sk300sqsq1sqsk1)",
+		"[Executor] _forward_step 60000: 0 ctx reqs, 0 ctx tokens, 32 gen reqs", "[Executor] _forward_step: 1 ctx reqs, 0 gen reqs",
+		"step[DECODE bs=16]", "step[EXTEND bs=1 toks=107]", "step[MIXED bs=2 toks=9]", "scheduler.run_batch",
+	} {
+		part, ok := StepFilter(name)
+		if !ok || !regexp.MustCompile(part).MatchString(name) || strings.ContainsAny(part, "@,[]/+") {
+			t.Errorf("%s: %q", name, part)
+		}
+	}
+	if part, ok := StepFilter("prefill"); ok {
+		t.Errorf("prefill: %q", part)
 	}
 }
 

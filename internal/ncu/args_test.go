@@ -57,6 +57,15 @@ func TestArgs(t *testing.T) {
 			with: []string{"--kernel-id=::regex:^gemm$:2", "--kernel-name-base=demangled"}, old: true},
 		{name: "skip and count", set: func(o *Options) { o.LaunchSkip, o.LaunchCount = 5, 7 },
 			with: []string{"--launch-skip=5", "--launch-count=7"}, old: true},
+		{name: "server", set: func(o *Options) {
+			o.Kill, o.LaunchCount, o.NVTXInclude = true, 7, []string{"regex:context_.*_generation_/"}
+		},
+			with: []string{"--launch-count=7", "--kill=on", "--nvtx-include=regex:context_.*_generation_/"}, old: true},
+		{name: "server without a count", set: func(o *Options) { o.Kill = true }, old: true},
+		{name: "server by configuration", set: func(o *Options) { o.Kill, o.LaunchCount, o.FilterMode = true, 1, "per-launch-config" },
+			with: []string{"--launch-count=1", "--filter-mode=per-launch-config", "--kernel-name-base=mangled"}, drop: []string{"--filter-mode=global"}},
+		{name: "kill of one's own", set: func(o *Options) { o.Kill, o.LaunchCount, o.ExtraArgs = true, 7, []string{"--kill=off"} },
+			with: []string{"--launch-count=7", "--kill=off"}, old: true},
 		{name: "per gpu", set: func(o *Options) { o.FilterMode = "per-gpu" }, with: []string{"--filter-mode=per-gpu"}, drop: []string{"--filter-mode=global"}, old: true},
 		{name: "per launch configuration", set: func(o *Options) { o.FilterMode = "per-launch-config" },
 			with: []string{"--filter-mode=per-launch-config", "--kernel-name-base=mangled"}, drop: []string{"--filter-mode=global"}},
@@ -297,6 +306,10 @@ func TestArgsAgainstRealNcu(t *testing.T) {
 			},
 			func(o *Options) { o.KernelID = "::regex:^(saxpy|reduce_sum)$:^(2|4)$" },
 			func(o *Options) { o.KernelName, o.KernelNameBase = NoCollectives, "demangled" },
+			func(o *Options) {
+				o.Kill, o.LaunchCount = true, 3
+				o.NVTXInclude = []string{"regex:context_.*_generation_/", "regex:TensorRT-LLM@_forward_step.* gen reqs/", "regex:step.(DECODE|EXTEND|MIXED) bs=/"}
+			},
 			func(o *Options) { o.ReplayMode, o.NVTXInclude = "range", []string{"a/"} },
 			func(o *Options) { o.ReplayMode = "application" },
 			func(o *Options) {
