@@ -1,12 +1,17 @@
 package pick
 
 import (
+	"context"
 	"math"
 	"reflect"
 	"slices"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/ncu"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/timeline"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // servedTimeline is a window of a server by hand: steps of decode by a CUDA graph, a
@@ -109,5 +114,45 @@ func TestStepRanges(t *testing.T) {
 	traced = Trace(&domain.t)
 	if f, err = ResolveFilters(traced.StepRanges(), nil, traced.seen()); err != nil || !slices.Equal(f.Include, []string{"regex:TensorRT-LLM@_forward_step.* gen reqs/"}) {
 		t.Errorf("got %q, %v", f.Include, err)
+	}
+}
+
+// TestCountedInSteps: a server without profile endpoints is counted inside its steps,
+// by configuration in any replay mode; with one count of all launches ncu ends it.
+func TestCountedInSteps(t *testing.T) {
+	b := servedTimeline()
+	traced := Trace(&b.t)
+	count := func(n plan.Ncu) (got Request, regions *RegionOptions) {
+		c := &Counting{
+			Ncu: n, Base: ncu.Options{Command: []string{"true"}, Output: "run", Kill: true}, Timeline: traced, Window: true, Ranges: traced.StepRanges(), Say: func(string) {},
+			Count: func(_ context.Context, r Request) (capture.Outcome, error) {
+				got = r
+				return capture.Outcome{Kind: capture.NothingMatched}, nil
+			},
+			Save: func(x *Targets) error { regions = x.Regions; return nil },
+		}
+		if _, err := c.Do(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Options.NVTXInclude, []string{"regex:context_.*_generation_/"}) || regions == nil || len(regions.Include) > 0 {
+			t.Errorf("counted in %q, reports show %+v", got.Options.NVTXInclude, regions)
+		}
+		return got, regions
+	}
+	kill := func(r Request) bool {
+		args, _, err := ncu.Args(r.Options, tool.Version{Major: 2025, Minor: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Contains(args, "--kill=on")
+	}
+	cli := plan.NcuCLI{ReplayMode: plan.ReplayAuto, TargetProcesses: "all", ProfileFromStart: true}
+	chosen, _ := count(plan.Ncu{CLI: cli, Pick: plan.Pick{Enable: true}})
+	if chosen.Options.FilterMode != "per-launch-config" || len(chosen.Serving.Prompts) == 0 || kill(chosen) {
+		t.Errorf("chosen launches: %+v", chosen)
+	}
+	cli.LaunchCount, cli.FilterMode = 5, "global"
+	if written, _ := count(plan.Ncu{CLI: cli}); written.Options.LaunchCount != 5 || !kill(written) {
+		t.Errorf("as written: %+v", written)
 	}
 }
