@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(25) // as deepprof does
+	debug.SetGCPercent(10) // as deepprof does
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "choose:", err)
 		os.Exit(1)

@@ -28,12 +28,12 @@ func main() {
 // collectOften keeps the memory of a large timeline close to what is in use. Its
 // events hold no pointers, so that collecting more often costs next to nothing. Where
 // little is in use, as while rows are written, it returns a ballast to keep: the
-// collector then waits until at least a quarter of that is garbage. It is never touched,
+// collector then waits until at least a tenth of that is garbage. It is never touched,
 // so that it takes no memory. nil where the user sets GOGC.
 func collectOften() []byte {
 	if os.Getenv("GOGC") != "" {
 		return nil
 	}
-	debug.SetGCPercent(25)
-	return make([]byte, 64<<20)
+	debug.SetGCPercent(10)
+	return make([]byte, 96<<20)
 }

@@ -135,14 +135,6 @@ type foundChains struct {
 	others int64              // of the kernels in no chain, in the stream that has the most of it
 }
 
-// beside finds the chains beside other steps, which change neither the kernels nor
-// the stages of the result. What it returns waits for them.
-func (sv *savings) beside() func() foundChains {
-	found := make(chan foundChains, 1)
-	go func() { found <- sv.chains() }()
-	return func() foundChains { return <-found }
-}
-
 // chains finds the chains. A graph is launched by one call, however many chains are
 // in it, so that the call counts once.
 func (sv *savings) chains() foundChains {

@@ -49,7 +49,7 @@ func (tr *timelineReader) groupKernels() {
 	tl := tr.tl
 	t := tl.t
 	type pair struct{ function, config uint32 }
-	numbers := map[pair]uint32{}
+	var numbers timeline.Memo[pair, uint32]
 	groups := map[kernelKey]uint32{}
 	var rows []Kernel
 	var counts []int // launches of each row in the scope
@@ -57,15 +57,13 @@ func (tr *timelineReader) groupKernels() {
 	var total int64
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
-		p := pair{k.Function, k.Config}
-		n, ok := numbers[p]
-		if !ok {
-			n = tr.kernelRow(k, groups, &rows)
-			numbers[p] = n
+		n := numbers.At(k.Config, pair{k.Function, k.Config}, func() uint32 {
+			n := tr.kernelRow(k, groups, &rows)
 			if int(n) == len(counts) {
 				counts = append(counts, 0)
 			}
-		}
+			return n
+		})
 		tl.kernel[i] = n
 		if tr.tl.counts(i) {
 			counts[n]++

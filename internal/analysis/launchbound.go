@@ -331,7 +331,10 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 	if st.tl == nil || st.tl.t == nil {
 		return streamUse{busiest: s.Split.BusyNS, streams: 1, threads: 1}
 	}
-	threads := map[uint32]bool{}
+	if found := st.tl.lookedAt(s); found != nil {
+		return found.use
+	}
+	threads, last := map[uint32]bool{}, uint32(timeline.None)
 	moments := []moment{{st.tl.lo, st.tl.hi}}
 	switch regions := st.regionsOf(s); {
 	case len(regions) > 0:
@@ -358,7 +361,9 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 			}
 			if from < to {
 				if w.call != timeline.None {
-					threads[st.tl.t.Calls.Thread(w.call)] = true
+					if thread := st.tl.t.Calls.Thread(w.call); thread != last || len(threads) == 0 {
+						threads[thread], last = true, thread
+					}
 				}
 				if st.tl.waitsForRanks(w.label) {
 					exchange[q] += to - from
@@ -386,7 +391,7 @@ func (st *stageClock) ownOfStage(s *Stage) (own []bool) {
 		if list := st.tl.own.work[id]; list != nil && own == nil {
 			own = make([]bool, st.tl.work.len())
 		}
-		for _, i := range st.tl.own.work[id] {
+		for _, i := range st.tl.own.work[id].All() {
 			own[i] = true
 		}
 	}

@@ -3,6 +3,8 @@ package analysis
 import (
 	"cmp"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // A LaunchPlace is a place of the program that launches a kernel.
@@ -39,7 +41,7 @@ func (tr *timelineReader) findLaunchPlaces() {
 	launched, captured := at.LaunchPlaces(), made.LaunchPlaces()
 	steps := newStepCount(tr.tl, len(tr.res.Kernels))
 	type key struct{ kernel, launched, captured uint32 }
-	sums := map[key]*LaunchPlace{}
+	var sums timeline.Memo[key, *LaunchPlace]
 	for i := range tr.tl.t.Kernels {
 		kernel := tr.tl.kernel[i]
 		if kernel == noKernel || !tr.tl.counts(i) {
@@ -47,18 +49,16 @@ func (tr *timelineReader) findLaunchPlaces() {
 		}
 		steps.add(i, kernel)
 		k := key{kernel, at.KernelPlace(i), made.KernelPlace(i)}
-		s := sums[k]
-		if s == nil {
+		s := sums.At(kernel*7+k.launched, k, func() *LaunchPlace {
 			by, in := launched[k.launched], captured[k.captured]
-			s = &LaunchPlace{Stage: cmp.Or(by.Stage, in.Stage), Module: cmp.Or(in.Module, by.Module)}
-			sums[k] = s
-		}
+			return &LaunchPlace{Stage: cmp.Or(by.Stage, in.Stage), Module: cmp.Or(in.Module, by.Module)}
+		})
 		s.Calls++
 		s.NS += max(0, tr.tl.t.Kernels[i].Duration())
 	}
 	all := map[LaunchPlace]*LaunchPlace{}
 	lists := make([]map[LaunchPlace]*LaunchPlace, len(tr.res.Kernels)) // several places can have one name
-	for k, s := range sums {
+	for k, s := range sums.All() {
 		if lists[k.kernel] == nil {
 			lists[k.kernel] = map[LaunchPlace]*LaunchPlace{}
 		}

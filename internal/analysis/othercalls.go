@@ -44,7 +44,11 @@ func (st *stageClock) otherCalls(s *Stage) []otherCall {
 	}
 	list, ok := st.others[s]
 	if !ok {
-		list = st.findOtherCalls(s)
+		if found := st.tl.lookedAt(s); found != nil {
+			list = found.others
+		} else {
+			list = st.findOtherCalls(s)
+		}
 		if st.others == nil {
 			st.others = map[*Stage][]otherCall{}
 		}

@@ -17,8 +17,8 @@ const (
 
 // drawOverview makes the lanes: NVTX ranges of each thread by depth, GPU work
 // of each stream, CUDA calls of each launching thread. It draws in the background;
-// what it returns waits for that and puts the overview into the result.
-func (tr *timelineReader) drawOverview() (finish func()) {
+// what it returns waits for that, and puts the overview into the result.
+func (tr *timelineReader) drawOverview() (wait, finish func()) {
 	o := Overview{StartNS: tr.tl.lo, EndNS: tr.tl.hi, Names: []string{}, Lanes: []Lane{}}
 	sources, scope := tr.tl.laneSources(tr.kinds), tr.tl.scopeSpan()
 	cut := 0
@@ -27,12 +27,10 @@ func (tr *timelineReader) drawOverview() (finish func()) {
 		cut = o.draw(sources, scope)
 		o.Counters = counterLanes(tr.tl.t, o.StartNS)
 		close(drawn)
-		if len(tr.in.Counters) > 0 || tr.in.Targets != "" {
-			tr.tl.launches() // before the counters ask for them
-		}
 	}()
-	return func() {
-		<-drawn
+	wait = func() { <-drawn }
+	return wait, func() {
+		wait()
 		tr.res.Overview = o
 		if o.Detail != nil && o.Detail.Cut != (moment{}) {
 			part := o.Detail.Cut

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -12,28 +13,27 @@ import (
 // matters for: regions that close before their work has ended, and regions during
 // which work of others ran.
 type ownWork struct {
-	work  map[uint32][]uint32 // of each such region: numbers of timed.work, by start
-	spans []moment            // of each range: from the first to the last of its work
+	work  map[uint32]*timeline.List // of each such region: numbers of timed.work, by start
+	spans []moment                  // of each range: from the first to the last of its work
 }
 
 // collectOwn goes through all work once.
 func (tl *timed) collectOwn(wanted map[uint32]bool) {
-	tl.own = ownWork{work: map[uint32][]uint32{}, spans: make([]moment, len(tl.t.Ranges))}
+	tl.own = ownWork{work: map[uint32]*timeline.List{}, spans: make([]moment, len(tl.t.Ranges))}
 	around := tl.at.RangesInTurn(func(r uint32) bool { return wanted[tl.at.RangeNode(int(r))] })
-	work := make([][]uint32, len(tl.regions)+1)
+	last := make([]int, len(tl.regions)+1) // piece of each region that was added last, from 1
 	for i := range tl.work.len() {
 		w := tl.work.get(i)
 		for _, r := range around(w.call) {
 			id := tl.at.RangeNode(int(r))
-			if list := work[id]; len(list) == 0 || list[len(list)-1] != uint32(i) {
-				work[id] = append(list, uint32(i))
+			if last[id] != i+1 {
+				if last[id] == 0 {
+					tl.own.work[id] = &timeline.List{}
+				}
+				tl.own.work[id].Add(uint32(i))
+				last[id] = i + 1
 			}
 			tl.own.spans[r].hold(&w)
-		}
-	}
-	for id, list := range work {
-		if list != nil {
-			tl.own.work[uint32(id)] = list
 		}
 	}
 }
@@ -54,7 +54,7 @@ func (tl *timed) spansOn(device int, ids []uint32) func(r uint32) moment {
 	}
 	spans := map[uint32]moment{}
 	for _, id := range ids {
-		for _, i := range tl.own.work[id] {
+		for _, i := range tl.own.work[id].All() {
 			if int(tl.work.queue(int(i)).Device) == device {
 				w := tl.work.get(int(i))
 				tl.at.RangesAround(w.call, func(r uint32) {
@@ -116,10 +116,15 @@ func (tl *timed) ownSplit(ids []uint32, only workKey, async bool) []int64 {
 // chooses, which comes by start.
 func (tl *timed) addOwn(work iter.Seq[stint], key workKey, windows []moment, ns []int64) {
 	all, own := make([]int64, len(ns)), make([]int64, len(ns))
+	var mine *painting
+	var beside sync.WaitGroup
+	beside.Go(func() { mine = tl.p.paintWork(work, tl.lo, tl.hi) })
 	everything := tl.painting(key)
-	mine := tl.p.paintWork(work, tl.lo, tl.hi)
 	for _, m := range windows {
 		everything.split(m.start, m.end, all)
+	}
+	beside.Wait()
+	for _, m := range windows {
 		mine.split(m.start, m.end, own)
 	}
 	for l := range ns {
@@ -134,16 +139,22 @@ func (tl *timed) addOwn(work iter.Seq[stint], key workKey, windows []moment, ns 
 
 // ownOf goes through the work of regions by start, each piece once.
 func (tl *timed) ownOf(ids []uint32, key workKey) iter.Seq[stint] {
-	var list []uint32
-	for _, id := range ids {
-		list = append(list, tl.own.work[id]...)
-	}
-	if len(ids) > 1 {
-		slices.Sort(list)
-		list = slices.Compact(list)
+	var list *timeline.List
+	if len(ids) == 1 {
+		list = tl.own.work[ids[0]]
+	} else {
+		var all []uint32
+		for _, id := range ids {
+			for _, i := range tl.own.work[id].All() {
+				all = append(all, i)
+			}
+		}
+		slices.Sort(all)
+		packed := timeline.ListOf(slices.Compact(all))
+		list = &packed
 	}
 	return func(yield func(stint) bool) {
-		for _, i := range list {
+		for _, i := range list.All() {
 			if w := tl.work.get(int(i)); key.chooses(&tl.t.Queues[w.queue]) && !yield(w) {
 				return
 			}
@@ -159,7 +170,7 @@ func (tl *timed) oneDevice(ids []uint32, key workKey) int {
 	}
 	device := -1
 	for _, id := range ids {
-		for _, i := range tl.own.work[id] {
+		for _, i := range tl.own.work[id].All() {
 			q := tl.work.queue(int(i))
 			switch {
 			case !key.chooses(q) || device == int(q.Device):

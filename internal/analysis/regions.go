@@ -2,8 +2,11 @@ package analysis
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -24,19 +27,11 @@ func (tl *timed) countInRegions() {
 		callTime
 		nodes int64
 	}
-	sums := map[from]*launched{}
-	var last from
-	var sum *launched
+	var sums timeline.Memo[from, *launched]
 	for i := range tl.t.Kernels {
 		k := &tl.t.Kernels[i]
 		f := from{tl.at.KernelPlace(i), tl.kernel[i], k.Queue, tl.scope != nil && tl.scope.kernels[i]}
-		if sum == nil || f != last {
-			if sum = sums[f]; sum == nil {
-				sum = &launched{}
-				sums[f] = sum
-			}
-			last = f
-		}
+		sum := sums.At(f.kernel*7+f.place, f, func() *launched { return &launched{} })
 		sum.calls++
 		sum.ns += max(0, k.Duration())
 		if k.GraphNode != 0 {
@@ -44,7 +39,7 @@ func (tl *timed) countInRegions() {
 		}
 	}
 	places := tl.at.Places()
-	for f, s := range sums {
+	for f, s := range sums.All() {
 		for _, id := range places[f.place].All {
 			key := regionGroup{id, f.kernel}
 			count(tl.inRegion, key, s.callTime)
@@ -203,7 +198,11 @@ func (tr *timelineReader) regionRows(order []uint32, by timeline.By, only workKe
 		tl.collectOwn(wanted)
 	}
 	place := map[uint32]int{}
-	for _, id := range order {
+	times := tl.regionTimes(order, only, func(id uint32) (async, ok bool) {
+		row, ok := rows[tl.refOf(id)]
+		return row.Async > 0, ok
+	})
+	for i, id := range order {
 		region := &tl.regions[id-1]
 		row, ok := rows[tl.refOf(id)]
 		if !ok {
@@ -213,12 +212,9 @@ func (tr *timelineReader) regionRows(order []uint32, by timeline.By, only workKe
 			Path: region.Path, Name: region.Name, Parent: -1, Depth: region.Depth, Style: strings.ToLower(region.Kind.String()), Domain: region.Domain,
 			Instances: row.Instances, ProjectedNS: row.ProjectedNS,
 			Kernels: row.KernelCalls, KernelNS: row.InclusiveNS, SelfKernels: row.ExclusiveCalls, SelfNS: row.ExclusiveNS,
-			Split: tr.tl.split(tl.splitOf([]uint32{id}, only, row.Async > 0)), Process: row.Process, Device: row.Device,
-			WallNS: tl.openNS(id, only), Synchronous: synchronous(row.GPUOps+row.GraphLaunches, row.Async), AsyncInstances: row.Async,
+			Split: tr.tl.split(times[i].ns), Lead: times[i].lead, Process: row.Process, Device: row.Device,
+			WallNS: times[i].openNS, Synchronous: synchronous(row.GPUOps+row.GraphLaunches, row.Async), AsyncInstances: row.Async,
 			Source: tr.sourceOf(region), Group: row.Group, MinNS: row.MinNS, MedianNS: row.MedianNS, MaxNS: row.MaxNS, Outliers: row.Outliers,
-		}
-		if row.Async > 0 {
-			out.Lead = tl.leadOf([]uint32{id}, only)
 		}
 		if tr.tl.scope != nil {
 			out.ScopeNS = new(tl.inScopeNS(id, only))
@@ -232,6 +228,42 @@ func (tr *timelineReader) regionRows(order []uint32, by timeline.By, only workKe
 		}
 		tr.res.Regions = append(tr.res.Regions, out)
 	}
+}
+
+// A regionTime is how the time of a region is spent.
+type regionTime struct {
+	ns     []int64 // by label
+	openNS int64
+	lead   *Lead // of a region that closes before its work has ended
+}
+
+// regionTimes divides the time of regions that have a row, beside each other where the
+// paintings allow it.
+func (tl *timed) regionTimes(order []uint32, only workKey, row func(id uint32) (async, ok bool)) []regionTime {
+	out := make([]regionTime, len(order))
+	var next atomic.Int64
+	divide := func(tl *timed) {
+		for i := int(next.Add(1)) - 1; i < len(order); i = int(next.Add(1)) - 1 {
+			async, ok := row(order[i])
+			if !ok {
+				continue
+			}
+			ids := order[i : i+1]
+			out[i] = regionTime{ns: tl.splitOf(ids, only, async), openNS: tl.openNS(order[i], only)}
+			if async {
+				out[i].lead = tl.leadOf(ids, only)
+			}
+		}
+	}
+	var beside sync.WaitGroup
+	if tl.single() && only == (workKey{-1, -1}) {
+		for range runtime.GOMAXPROCS(0) - 1 {
+			beside.Go(func() { divide(tl.aside()) })
+		}
+	}
+	divide(tl)
+	beside.Wait()
+	return out
 }
 
 // inScopeNS is the kernel time of a region in the scope.

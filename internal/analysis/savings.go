@@ -35,7 +35,6 @@ type savings struct {
 
 // find lists what could be gained at most, by seconds of the scope.
 func (sv *savings) find() []Opportunity {
-	chains := sv.beside()
 	stages := sv.stages.stagesInScope()
 	for _, s := range stages {
 		sv.idleSavings(s)
@@ -44,7 +43,7 @@ func (sv *savings) find() []Opportunity {
 		sv.idleSavings(&Stage{Name: strings.Join(s.Regions, ", "), Split: *s.Split})
 	}
 	sv.roofSavings()
-	sv.fusionSavings(chains())
+	sv.fusionSavings(sv.foundChains())
 	sv.layoutSavings()
 	sv.occupancySavings()
 	least := worthOfRun

@@ -205,7 +205,7 @@ func (tr *timelineReader) sumScope() {
 		}
 	}
 	s.Name = scopeName(s.Names())
-	names := map[uint32]bool{}
+	named := make([]bool, len(tl.t.Functions))
 	for i := range tl.t.Kernels {
 		ns := max(0, tl.t.Kernels[i].Duration())
 		if !tr.tl.scope.kernels[i] {
@@ -215,9 +215,11 @@ func (tr *timelineReader) sumScope() {
 		}
 		s.Launches++
 		s.KernelNS += ns
-		names[tl.t.Kernels[i].Function] = true
+		if at := &named[tl.t.Kernels[i].Function]; !*at {
+			*at = true
+			s.KernelNames++
+		}
 	}
-	s.KernelNames = len(names)
 	tr.scopeTime(s)
 	s.Text = s.describe(tr.res.Totals.WallNS, tr.tl.beside())
 	tr.res.Scope = s

@@ -52,6 +52,7 @@ type timed struct {
 	scopeNS   map[queueOf]int64         // kernel time in the scope
 	onDevice  map[int][]bool
 	own       ownWork
+	ahead     *lookAhead       // nil where nothing was found before it is asked for
 	nodes     map[uint32]int64 // kernels in each region that nodes of CUDA graphs launched
 }
 
@@ -135,6 +136,10 @@ func asMessage(w fact.Fact) fact.Fact {
 	return w
 }
 
+// manyEvents is from how many pieces of work on the memory of a timeline matters. Tests
+// lower it.
+var manyEvents = 1 << 20
+
 // openTimeline reads the timeline, and tells what is lost of it.
 func (tr *timelineReader) openTimeline(ctx context.Context) (*timeline.Timeline, []timeline.Damage, error) {
 	f, err := nsys.Open(ctx, tr.in.timeline(), tr.in.Nsys)
@@ -164,15 +169,17 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 	tr.environmentOf(t)
 	tr.run.checkCaptureTime(t.Session.StartUTC, tr.notes)
 	tr.findScope()
-	overview := func() {}
+	drop, overview := func() {}, func() {}
 	if !tr.brief {
 		var err error
 		if tr.res.Steps, err = tr.findSteps(ctx); err != nil {
 			return err
 		}
-		overview = tr.drawOverview() // beside the other steps
+		var wait func()
+		wait, overview = tr.drawOverview() // beside the other steps
+		drop = func() { wait(); tr.tl.dropCalls() }
 	}
-	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.pickStages, tr.findTypical, tr.sumScope, overview} {
+	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, drop, tr.sumRegions, tr.pickStages, tr.findTypical, tr.sumScope, overview} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -180,6 +187,9 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 	}
 	if len(t.Kernels)+len(t.Graphs)+len(t.Copies)+len(t.Sets) == 0 {
 		tr.withoutSplits()
+	}
+	if !tr.brief {
+		tr.lookAhead()
 	}
 	return nil
 }
@@ -204,6 +214,9 @@ func (tr *timelineReader) withoutSplits() {
 }
 
 func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
+	var beside sync.WaitGroup
+	var calls *callIndex
+	beside.Go(func() { calls = indexCalls(t, tr.th.HostGap.Nanoseconds()) })
 	at := t.Attribute()
 	tl := &timed{
 		rules: tr.rules, t: t, at: at, around: at.Around(), regions: at.Regions(),
@@ -232,7 +245,7 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	for _, list := range tl.instances {
 		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Compare(t.Ranges[x].Start, t.Ranges[y].Start) })
 	}
-	calls := tl.indexCalls()
+	beside.Wait()
 	if !tr.brief {
 		tl.ofLanes = calls
 	}
@@ -245,7 +258,21 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	return tl
 }
 
-func (tl *timed) indexCalls() *callIndex { return indexCalls(tl.t, tl.th.HostGap.Nanoseconds()) }
+// aside is the same timeline for another goroutine, as long as one process on one device
+// did all work: paintings are for one goroutine each.
+func (tl *timed) aside() *timed {
+	mine := *tl
+	mine.paintings = map[workKey]*painting{}
+	mine.whole = sync.OnceValue(func() *painting {
+		p := *tl.whole()
+		p.starts, p.ends = cursor{}, cursor{}
+		return &p
+	})
+	return &mine
+}
+
+// single tells whether one process on one device did all work.
+func (tl *timed) single() bool { return tl.only >= 0 && len(tl.devices()) == 1 }
 
 // since is the start of the earliest range around a call; that of the call itself
 // without one.
@@ -268,7 +295,7 @@ func (tl *timed) painting(key workKey) *painting {
 		return p
 	}
 	if tl.calls == nil {
-		tl.calls = tl.indexCalls()
+		tl.calls = indexCalls(tl.t, tl.th.HostGap.Nanoseconds())
 	}
 	p := tl.p.paint(tl.calls, tl.workOf(key), tl.lo, tl.hi)
 	tl.paintings[key] = p

@@ -21,7 +21,7 @@ type callShare struct {
 	span
 	start       timeline.Starts
 	length      column[uint32] // ns; see ends for calls that are longer than it holds
-	correlation column[uint32]
+	correlation timeline.List
 	site        timeline.Numbers // number in sites
 	sites       interner[callSite]
 	ends        map[uint32]int64 // by call of the share: ends that length does not hold
@@ -45,9 +45,9 @@ func reserveCalls(most int) func(workers int, count func() []int) []*callShare {
 		}
 		shares := fresh[callShare](workers, count)
 		starts, lengths := reserveColumn[uint32](rooms), reserveColumn[uint32](rooms)
-		correlations, sites := reserveColumn[uint32](rooms), reserveColumn[uint16](rooms)
+		sites := reserveColumn[uint16](rooms)
 		for w, s := range shares {
-			s.length, s.correlation = lengths[w], correlations[w]
+			s.length = lengths[w]
 			s.start, s.site, s.room = timeline.MakeStarts(starts[w].part), timeline.MakeNumbers(sites[w].part), rooms[w]
 			s.allStarts, s.allSites = starts[w].all, sites[w].all
 		}
@@ -73,7 +73,7 @@ func (s *callShare) add(start, end int64, correlation uint32, site callSite) {
 	s.span.add(start, end)
 	s.start.Add(start)
 	s.length.part = append(s.length.part, length)
-	s.correlation.part = append(s.correlation.part, correlation)
+	s.correlation.Add(correlation)
 	s.site.Add(s.sites.cached(site, site.hash()))
 }
 
@@ -117,11 +117,15 @@ func (b *builder) callsThat(ctx context.Context, most int, keep func(s *callShar
 // and threads.
 func (b *builder) joinCalls(shares []*callShare, count bool) {
 	var all interner[timeline.CallSite]
-	var lengths, correlations []column[uint32]
+	var lengths []column[uint32]
+	var correlations timeline.List
 	starts, sites := openCalls(shares)
 	var spans []*span
 	ends := map[uint32]int64{}
 	before := uint32(0)
+	if len(shares) > 0 {
+		correlations = shares[0].correlation
+	}
 	for _, s := range shares {
 		to := make([]uint32, len(s.sites.list))
 		for i, site := range s.sites.list {
@@ -134,6 +138,7 @@ func (b *builder) joinCalls(shares []*callShare, count bool) {
 			sites.Add(to[site])
 			if s != shares[0] {
 				starts.Add(s.start.At(i))
+				correlations.Add(s.correlation.At(int(i)))
 			}
 		}
 		for i, n := range calls {
@@ -147,9 +152,9 @@ func (b *builder) joinCalls(shares []*callShare, count bool) {
 		before += s.n
 		b.cover(s.span)
 		spans = append(spans, &s.span)
-		lengths, correlations = append(lengths, s.length), append(correlations, s.correlation)
+		lengths = append(lengths, s.length)
 	}
-	b.t.Calls = timeline.MakeCalls(starts, joinColumn(lengths), joinColumn(correlations), sites, all.list, ends)
+	b.t.Calls = timeline.MakeCalls(starts, joinColumn(lengths), correlations, sites, all.list, ends)
 	b.t.Calls.ByStart = byStart(spans)
 }
 

@@ -105,7 +105,7 @@ func (c *choice) pass() {
 	l := c.l
 	c.in, c.seen = make([]bool, l.len()), make([]bool, l.len())
 	match, main := l.at.KernelMatcher(c.filter.match), l.main(c.p.MainRegions && c.filter.all())
-	for i, kernel := range l.kernels {
+	for i, kernel := range l.kernels.All() {
 		ns := l.ns(i)
 		c.totals.Launches++
 		c.totals.KernelNS += ns

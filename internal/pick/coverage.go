@@ -78,7 +78,7 @@ func (l *Launches) outermost(in []bool) []regionTime {
 	var list []*regionTime
 	at := make([][]*regionTime, len(places)) // by place, once it was met
 	met := make([]bool, len(places))
-	for i, kernel := range l.kernels {
+	for i, kernel := range l.kernels.All() {
 		if !in[i] {
 			continue
 		}

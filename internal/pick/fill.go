@@ -169,7 +169,7 @@ func (c *choice) group(g, rank int) Group {
 	var r *RegionShare // of the last launch
 	last := uint32(0)
 	for n, i := range c.members[g] {
-		kernel := int(c.l.kernels[i])
+		kernel := int(c.l.kernels.At(int(i)))
 		k, ns := &c.l.t.Kernels[kernel], c.l.ns(int(i))
 		if n == 0 {
 			row.MinNS, row.MaxNS = ns, ns
@@ -328,7 +328,7 @@ func (c *choice) warnings(plan *translation) []Reason {
 		out = append(out, because(graphNodes, fact.Count("n", n)))
 	}
 	queues := make([]bool, len(c.l.t.Queues))
-	for i, kernel := range c.l.kernels {
+	for i, kernel := range c.l.kernels.All() {
 		if c.in[i] {
 			queues[c.l.t.Kernels[kernel].Queue] = true
 		}

@@ -62,7 +62,7 @@ func (c *choice) findStretches() *stretches {
 	s := &stretches{nodes: make([]rangeNode, 1), of: make([]int32, l.len())}
 	s.follow(l.t, thread)
 	next := 0
-	for i, kernel := range l.kernels {
+	for i, kernel := range l.kernels.All() {
 		for start := l.t.Calls.Start(l.at.KernelLaunch(int(kernel))); next < len(s.events) && s.events[next].at <= start; {
 			next++
 		}
@@ -290,7 +290,7 @@ func coverWants(list []*stretch, wants int) []*stretch {
 func (c *choice) placesInConfigs(launches []int, base string, wants []want, count *int) []int {
 	seen, places, at := map[configKey]int{}, make([]int, len(launches)), map[int]int{}
 	for i, launch := range launches {
-		k := &c.l.t.Kernels[c.l.kernels[launch]]
+		k := &c.l.t.Kernels[c.l.kernels.At(launch)]
 		config := &c.l.t.Configs[k.Config]
 		key := configKey{c.l.names[k.Function].in(base), config.Grid, config.Block, config.DynamicShared}
 		seen[key]++

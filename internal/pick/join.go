@@ -170,20 +170,11 @@ func (c *Counted) Enclosing() map[string]bool {
 func (j *joiner) add() {
 	j.sums, j.byNode, j.oneProcess = map[partKey]*partSum{}, map[uint32][]partKey{}, j.l.oneProcess()
 	type from struct{ place, group, queue uint32 }
-	known := map[from][]account{}
-	var last from
-	var accounts []account
-	for i, kernel := range j.l.kernels {
+	var known timeline.Memo[from, []account]
+	for i, kernel := range j.l.kernels.All() {
 		k := &j.l.t.Kernels[kernel]
 		f := from{j.l.at.KernelPlace(int(kernel)), j.l.groupsOf[i], k.Queue}
-		if f != last || i == 0 {
-			var ok bool
-			if accounts, ok = known[f]; !ok {
-				accounts = j.accounts(f.place, int(f.group), &j.l.t.Queues[f.queue])
-				known[f] = accounts
-			}
-			last = f
-		}
+		accounts := known.At(f.group*7+f.place, f, func() []account { return j.accounts(f.place, int(f.group), &j.l.t.Queues[f.queue]) })
 		ns := max(0, k.Duration())
 		for a := range accounts {
 			accounts[a].add(ns)

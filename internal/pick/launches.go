@@ -16,10 +16,10 @@ import (
 type Launches struct {
 	t        *timeline.Timeline
 	at       *timeline.Attribution
-	names    []names  // by timeline function
-	kernels  []uint32 // of the timeline, by the launching call, over all processes
-	groupsOf []uint32 // by launch
-	lasted   []int64  // by launch, ns
+	names    []names          // by timeline function
+	kernels  timeline.List    // of the timeline, by the launching call, over all processes
+	groupsOf []uint32         // by launch
+	lasted   timeline.Lengths // by launch, ns
 	groups   []group
 	byKey    map[groupKey]int
 	models   bool // more than one model of GPU
@@ -73,50 +73,41 @@ func Load(at *timeline.Attribution) *Launches {
 func (l *Launches) sort() {
 	t, model := l.t, l.gpuModels()
 	type shape struct{ function, config, queue uint32 }
-	known := map[shape]uint32{}
+	var known timeline.Memo[shape, uint32]
 	groups := make([]uint32, len(t.Kernels)) // by kernel
-	l.kernels = make([]uint32, len(t.Kernels))
-	var last shape
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
-		l.kernels[i] = uint32(i)
-		s := shape{k.Function, k.Config, k.Queue}
-		if i > 0 && s == last {
-			groups[i] = groups[i-1]
-			continue
-		}
-		g, ok := known[s]
-		if !ok {
+		l.kernels.Add(uint32(i))
+		groups[i] = known.At(k.Config, shape{k.Function, k.Config, k.Queue}, func() uint32 {
 			c := &t.Configs[k.Config]
-			g = uint32(l.groupOf(groupKey{l.names[k.Function].ident, c.Grid, c.Block, model[t.Queues[k.Queue].Device]}, &l.names[k.Function]))
-			known[s] = g
-		}
-		groups[i], last = g, s
+			return uint32(l.groupOf(groupKey{l.names[k.Function].ident, c.Grid, c.Block, model[t.Queues[k.Queue].Device]}, &l.names[k.Function]))
+		})
 	}
 	if !t.KernelsByStart {
-		timeline.SortByStart(l.kernels, func(i uint32) int64 { return t.Kernels[i].Start })
+		l.kernels.SortByStart(func(i uint32) int64 { return t.Kernels[i].Start })
 	}
-	timeline.SortByStart(l.kernels, func(i uint32) int64 {
+	l.kernels.SortByStart(func(i uint32) int64 {
 		if call := l.at.KernelLaunch(int(i)); call != timeline.None {
 			return t.Calls.Start(call)
 		}
 		return t.Kernels[i].Start
 	})
-	l.groupsOf, l.lasted = make([]uint32, len(groups)), make([]int64, len(groups))
-	for at, i := range l.kernels {
-		l.groupsOf[at], l.lasted[at] = groups[i], max(0, t.Kernels[i].Duration())
+	l.groupsOf, l.lasted = make([]uint32, len(groups)), timeline.MakeLengths(len(groups))
+	for at, i := range l.kernels.All() {
+		l.groupsOf[at] = groups[i]
+		l.lasted.Add(max(0, t.Kernels[i].Duration()))
 	}
 }
 
-func (l *Launches) len() int { return len(l.kernels) }
+func (l *Launches) len() int { return l.kernels.Len() }
 
 // launch is that at a place of the order.
 func (l *Launches) launch(at int) launch {
-	kernel := l.kernels[at]
+	kernel := l.kernels.At(at)
 	k := &l.t.Kernels[kernel]
 	return launch{
 		kernel: int(kernel), group: int(l.groupsOf[at]), function: k.Function, process: l.t.Queues[k.Queue].Process,
-		shared: l.t.Configs[k.Config].DynamicShared, ns: l.lasted[at],
+		shared: l.t.Configs[k.Config].DynamicShared, ns: l.lasted.At(at),
 	}
 }
 
@@ -142,14 +133,14 @@ func (l *Launches) members(in []bool) [][]uint32 {
 }
 
 // ns is the duration of a launch.
-func (l *Launches) ns(at int) int64 { return l.lasted[at] }
+func (l *Launches) ns(at int) int64 { return l.lasted.At(at) }
 
 // group is that of a launch.
 func (l *Launches) group(at int) int { return int(l.groupsOf[at]) }
 
 // thread is the one that made a launch; timeline.None where the call is not known.
 func (l *Launches) thread(at int) uint32 {
-	if call := l.at.KernelLaunch(int(l.kernels[at])); call != timeline.None {
+	if call := l.at.KernelLaunch(int(l.kernels.At(at))); call != timeline.None {
 		return l.t.Calls.Thread(call)
 	}
 	return timeline.None

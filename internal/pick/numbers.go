@@ -49,7 +49,7 @@ func (c *choice) number(base string) *numbering {
 	n := &numbering{base: base, of: make([]int32, c.l.len()), shaky: make([]bool, c.l.len())}
 	known := map[nameKey]int32{}
 	byFunction := make([][]int32, len(c.l.t.Processes)+1) // by process and function: place in names + 1
-	for i, kernel := range c.l.kernels {
+	for i, kernel := range c.l.kernels.All() {
 		if !c.seen[i] {
 			continue
 		}

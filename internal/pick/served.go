@@ -53,7 +53,7 @@ func (c *choice) serving(groups []int) *Serving {
 		return s
 	}
 	stepOf := func(launch int) (engine.Step, bool) {
-		step, ok := steps[c.l.at.KernelPlace(int(c.l.kernels[launch]))]
+		step, ok := steps[c.l.at.KernelPlace(int(c.l.kernels.At(launch)))]
 		return step, ok
 	}
 	for _, g := range groups {

@@ -62,7 +62,7 @@ func stand(l *Launches, results []Counted, v *Verification) *standing {
 		}
 	}
 	s.groupOf = make([]uint32, l.len())
-	for i, kernel := range l.kernels {
+	for i, kernel := range l.kernels.All() {
 		s.groupOf[kernel] = l.groupsOf[i]
 	}
 	ids := map[string]int{}
@@ -227,7 +227,7 @@ func (t *groupTimes) durations(g int, c *Counted) []int64 {
 	}
 	var list []int64
 	for _, i := range t.members[g] {
-		if here[l.at.KernelPlace(int(l.kernels[i]))] {
+		if here[l.at.KernelPlace(int(l.kernels.At(int(i))))] {
 			list = append(list, l.ns(int(i)))
 		}
 	}

@@ -116,7 +116,7 @@ func (v *verifier) index() {
 	l := v.l
 	v.in, v.totalNS, v.medians, v.loose = make([]bool, l.len()), make([]int64, len(l.groups)), make([]int64, len(l.groups)), map[looseKey]int{}
 	match, main := l.at.KernelMatcher(v.filter.match), l.main(v.t.MainRegions)
-	for i, kernel := range l.kernels {
+	for i, kernel := range l.kernels.All() {
 		if v.in[i] = (v.filter.all() || match(int(kernel))) && main(int(kernel)); v.in[i] {
 			v.totalNS[l.groupsOf[i]] += l.ns(i)
 		}

@@ -45,7 +45,7 @@ func (c *choice) findConfigurations(base string) []*configuration {
 	}
 	byKey, byFunction := map[configKey]*configuration{}, make([][]shape, len(c.l.names)) // a function has few shapes
 	var list []*configuration
-	for i, kernel := range c.l.kernels {
+	for i, kernel := range c.l.kernels.All() {
 		if !c.seen[i] {
 			continue
 		}

@@ -205,24 +205,8 @@ type appender interface{ AppendCSV([]byte) []byte }
 func (t *Table[T]) WriteJSON(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, "{\"schema\": %q, \"schema_version\": %d, \"rows\": [", "deepprof."+t.Name, Version)
-	var buf []byte
-	separator := "\n"
-	for row := range t.Rows {
-		t.written++
-		buf = append(buf[:0], separator...)
-		separator = ",\n"
-		if a, ok := any(row).(interface{ AppendJSON([]byte) []byte }); ok {
-			buf = a.AppendJSON(buf)
-		} else {
-			text, err := json.Marshal(row)
-			if err != nil {
-				return fmt.Errorf("write %s: %w", t.Name, err)
-			}
-			buf = append(buf, text...)
-		}
-		if _, err := out.Write(buf); err != nil {
-			return err
-		}
+	if err := t.writeRows(out); err != nil {
+		return err
 	}
 	notes := t.notes()
 	if notes == nil {

@@ -15,13 +15,13 @@ type Call struct {
 }
 
 // Calls are the CUDA calls of a timeline, in the order of the file. There are
-// several for each kernel, so that they are kept as columns: 14 bytes a call. The
+// several for each kernel, so that they are kept as columns: 12 to 14 bytes a call. The
 // zero value has none.
 type Calls struct {
 	start       Starts
 	length      []uint32 // elsewhere where the end does not lie within 32 bits after the start
-	correlation []uint32 // nil where they were forgotten
-	site        Numbers  // index into sites
+	correlation List
+	site        Numbers // index into sites
 	sites       []CallSite
 	ends        map[uint32]int64 // by call, those that are elsewhere
 	known       map[CallSite]uint32
@@ -51,7 +51,7 @@ func CallLength(start, end int64) (uint32, bool) {
 
 // MakeCalls takes columns of equal length over. Ends has, by call, the ends that
 // CallLength could not hold.
-func MakeCalls(start Starts, length, correlation []uint32, site Numbers, sites []CallSite, ends map[uint32]int64) Calls {
+func MakeCalls(start Starts, length []uint32, correlation List, site Numbers, sites []CallSite, ends map[uint32]int64) Calls {
 	return Calls{start: start, length: length, correlation: correlation, site: site, sites: sites, ends: ends}
 }
 
@@ -66,7 +66,8 @@ func (c *Calls) Add(call Call) {
 		}
 		c.ends[n] = call.End
 	}
-	c.length, c.correlation = append(c.length, length), append(c.correlation, call.Correlation)
+	c.length = append(c.length, length)
+	c.correlation.Add(call.Correlation)
 	c.start.Add(call.Start)
 	c.site.Add(c.siteOf(CallSite{call.Name, call.Thread}))
 }
@@ -95,10 +96,7 @@ func (c *Calls) sortByStart(list []uint32) {
 
 // clone copies the columns, with room for more.
 func (c *Calls) clone(more int) Calls {
-	room := func(column []uint32) []uint32 {
-		return append(make([]uint32, 0, len(column)+more), column...)
-	}
-	made := MakeCalls(c.start.clone(more), room(c.length), room(c.correlation), c.site.clone(more), slices.Clone(c.sites), map[uint32]int64{})
+	made := MakeCalls(c.start.clone(more), append(make([]uint32, 0, len(c.length)+more), c.length...), c.correlation.clone(), c.site.clone(more), slices.Clone(c.sites), map[uint32]int64{})
 	maps.Copy(made.ends, c.ends)
 	return made
 }
@@ -109,14 +107,11 @@ func (c *Calls) Len() int { return len(c.length) }
 // At is call i.
 func (c *Calls) At(i uint32) Call {
 	s, start := c.sites[c.site.At(i)], c.start.At(i)
-	call := Call{start, start + int64(c.length[i]), NoCorrelation, s.Name, s.Thread}
+	end := start + int64(c.length[i])
 	if c.length[i] == elsewhere {
-		call.End = c.ends[i]
+		end = c.ends[i]
 	}
-	if c.correlation != nil {
-		call.Correlation = c.correlation[i]
-	}
-	return call
+	return Call{start, end, c.correlation.At(int(i)), s.Name, s.Thread}
 }
 
 // Start is when call i began.
@@ -130,12 +125,8 @@ func (c *Calls) End(i uint32) int64 {
 	return c.ends[i]
 }
 
-// ForgetCorrelations releases their memory: whoever asks for nothing but what was
-// attributed before does not need them. At gives NoCorrelation from then on.
-func (c *Calls) ForgetCorrelations() { c.correlation = nil }
-
 // Correlation is the id that call i shares with the work that it launched.
-func (c *Calls) Correlation(i uint32) uint32 { return c.correlation[i] }
+func (c *Calls) Correlation(i uint32) uint32 { return c.correlation.At(int(i)) }
 
 // Thread is the one that made call i.
 func (c *Calls) Thread(i uint32) uint32 { return c.sites[c.site.At(i)].Thread }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sort"
 )
 
 // Correlations find the calls of a process by their correlation id, in the order
@@ -53,18 +54,21 @@ func (t *Timeline) correlateLaunches() *Correlations {
 // ascendingCalls tells whether ids grow from call to call, all of one process, as in most
 // files.
 func (t *Timeline) ascendingCalls() (process uint32, ok bool) {
-	sites, ids := t.Calls.sites, t.Calls.correlation
-	if len(ids) == 0 || ids[len(ids)-1] == NoCorrelation {
+	sites, ids := t.Calls.sites, &t.Calls.correlation
+	if ids.Len() == 0 || ids.At(ids.Len()-1) == NoCorrelation {
 		return 0, false
 	}
 	process = t.ThreadProcess(sites[0].Thread)
 	if int(process) >= len(t.Processes) || slices.ContainsFunc(sites, func(s CallSite) bool { return t.ThreadProcess(s.Thread) != process }) {
 		return 0, false
 	}
-	for i := 1; i < len(ids); i++ {
-		if ids[i] <= ids[i-1] {
+	last := ids.At(0)
+	for i := 1; i < ids.Len(); i++ {
+		id := ids.At(i)
+		if id <= last {
 			return 0, false
 		}
+		last = id
 	}
 	return process, true
 }
@@ -74,25 +78,25 @@ func (c *Correlations) inTurn() func(process, correlation uint32) uint32 {
 	if !c.ascending {
 		return c.Call
 	}
-	ids, near := c.t.Calls.correlation, 0
+	ids, near := &c.t.Calls.correlation, 0
 	return func(process, correlation uint32) uint32 {
 		if process != c.process {
 			return None
 		}
 		// Twice as far with each step, from the last one that was found.
 		from, to := near, near
-		for step := 1; from > 0 && ids[from] > correlation; step *= 2 {
+		for step := 1; from > 0 && ids.At(from) > correlation; step *= 2 {
 			from = max(0, from-step)
 		}
-		for step := 1; to < len(ids) && ids[to] < correlation; step *= 2 {
-			from, to = to, min(len(ids), to+step)
+		for step := 1; to < ids.Len() && ids.At(to) < correlation; step *= 2 {
+			from, to = to, min(ids.Len(), to+step)
 		}
-		at, ok := slices.BinarySearch(ids[from:min(to+1, len(ids))], correlation)
-		if !ok {
+		at := from + sort.Search(min(to, ids.Len()-1)-from+1, func(i int) bool { return ids.At(from+i) >= correlation })
+		if at == ids.Len() || ids.At(at) != correlation {
 			return None
 		}
-		near = from + at
-		return uint32(near)
+		near = at
+		return uint32(at)
 	}
 }
 
@@ -157,7 +161,7 @@ func (c *Correlations) each(f func(table *idTable, call, id uint32)) {
 			tables[i] = &c.tables[p]
 		}
 	}
-	for i, id := range calls.correlation {
+	for i, id := range calls.correlation.All() {
 		if table := tables[calls.site.At(uint32(i))]; table != nil && id != NoCorrelation {
 			f(table, uint32(i), id)
 		}

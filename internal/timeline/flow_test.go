@@ -180,7 +180,14 @@ func TestBrokenFlow(t *testing.T) {
 		"a kernel without call": func(t *Timeline) { t.Kernels[20].Correlation = 1 << 30 },
 		"a kernel without id":   func(t *Timeline) { t.Kernels[20].Correlation = NoCorrelation },
 		"two calls of one id": func(t *Timeline) {
-			t.Calls.correlation[41], t.Calls.site.narrow[41] = t.Calls.correlation[40], t.Calls.site.narrow[40]
+			var ids List
+			for i := range uint32(t.Calls.Len()) {
+				if i == 41 {
+					i = 40
+				}
+				ids.Add(t.Calls.Correlation(i))
+			}
+			t.Calls.correlation, t.Calls.site.narrow[41] = ids, t.Calls.site.narrow[40]
 		},
 		"an end before a start": func(t *Timeline) { t.Kernels[20].End = t.Kernels[20].Start - 1 },
 		"a call long ago": func(t *Timeline) {

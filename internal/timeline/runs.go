@@ -1,6 +1,10 @@
 package timeline
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+	"slices"
+)
 
 // runs holds a number for each of many items, of which neighbors mostly have the same: a
 // bit for each item and a number for each run of equal ones. The zero value has no items.
@@ -66,6 +70,25 @@ func (l *List) At(i int) uint32 { return uint32(i) + l.ahead.at(uint32(i)) }
 
 // Len is how many numbers there are.
 func (l *List) Len() int { return l.ahead.n }
+
+// All goes through the list; nil is empty.
+func (l *List) All() iter.Seq2[int, uint32] {
+	return func(yield func(int, uint32) bool) {
+		if l == nil {
+			return
+		}
+		for i := range l.Len() {
+			if !yield(i, l.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+func (l *List) clone() List {
+	r := &l.ahead
+	return List{runs{r.n, slices.Clone(r.starts), slices.Clone(r.before), slices.Clone(r.values)}}
+}
 
 // ListOf packs a list.
 func ListOf(numbers []uint32) List {

@@ -1,0 +1,75 @@
+package analysis
+
+import (
+	"runtime"
+	"slices"
+)
+
+// A lookAhead is what the last steps ask of all launches. It is found beside the steps
+// before them, which change neither the timeline nor the kernels and regions of stages.
+type lookAhead struct {
+	done   chan struct{} // closed when the rest is known
+	chains foundChains
+	stages map[string]*stageLaunches // by name
+}
+
+// stageLaunches are what all launches tell of a stage.
+type stageLaunches struct {
+	use    streamUse
+	others []otherCall
+}
+
+// lookAhead begins to look where one process on one device did all work: for others,
+// paintings are made as they are asked for.
+func (tr *timelineReader) lookAhead() {
+	if !tr.tl.single() {
+		return
+	}
+	ahead := &lookAhead{done: make(chan struct{}), stages: map[string]*stageLaunches{}}
+	// Later steps append kernels, and write other fields of both.
+	launches := len(tr.in.Counters) > 0 || tr.in.Targets != ""
+	tl, kernels, stages := tr.tl.aside(), slices.Clone(tr.res.Kernels), slices.Clone(tr.res.Stages)
+	tr.tl.ahead = ahead
+	go func() {
+		defer close(ahead.done)
+		if launches {
+			tl.launches() // before the counters ask for them
+		}
+		ahead.chains = (&savings{th: tr.th, res: &Result{Kernels: kernels, Stages: stages}, tl: tl}).chains()
+		st := newStageClock(stages, tl, selfTimes{})
+		for i := range stages {
+			s := &stages[i]
+			ahead.stages[s.Name] = &stageLaunches{use: st.busiestStream(s), others: st.findOtherCalls(s)}
+		}
+	}()
+}
+
+// dropCalls leaves no calls but those that launched work, once all time is painted and the
+// overview is drawn, where there are many. Several paintings, and gaps that are asked for once more, need them.
+func (tl *timed) dropCalls() {
+	if tl.t.Ops() < manyEvents || !tl.single() || len(tl.t.PythonSamples) > 0 {
+		return
+	}
+	tl.whole()
+	tl.at.KeepLaunches(tl.recalled)
+	tl.calls = nil
+	runtime.GC() // most of the memory of calls is free now
+}
+
+// lookedAt is what was found of a stage; nil where nobody looked.
+func (tl *timed) lookedAt(s *Stage) *stageLaunches {
+	if tl.ahead == nil {
+		return nil
+	}
+	<-tl.ahead.done
+	return tl.ahead.stages[s.Name]
+}
+
+// foundChains are the chains in the scope.
+func (sv *savings) foundChains() foundChains {
+	if sv.tl.ahead == nil {
+		return sv.chains()
+	}
+	<-sv.tl.ahead.done
+	return sv.tl.ahead.chains
+}
