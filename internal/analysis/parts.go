@@ -187,7 +187,7 @@ func (tr *timelineReader) part(path string, of int) *recording {
 		row: Part{
 			File: tr.in.rel(path), Of: tr.in.identityOf(path, t), StartUTC: t.Session.StartUTC,
 			WallNS: tot.WallNS, BusyNS: tot.BusyNS, KernelNS: tot.KernelNS, CopyNS: tot.CopyNS, Launches: tot.Launches, Communication: tot.Communication,
-			Stages: []PartStage{},
+			Stages: []PartStage{}, Steps: timeline.GroupSteps(tr.tl.stepRows()),
 		},
 	}
 	program := tr.tl.timedProgram()

@@ -73,8 +73,13 @@ func (jb *jobReader) placeRanks(parts []*recording, c *Clock) {
 		}
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(parts[y].row.WallNS, parts[x].row.WallNS) })
-	if n := len(order); n > rankLanes { // the slowest, the fastest and the slowest of the others
-		order = append(order[:rankLanes-1], order[n-1])
+	late := jb.res.Job.latest()
+	if n := len(order); n > rankLanes { // the slowest, the fastest, the one that is waited for and the slowest of the others
+		kept := slices.Clone(order[:rankLanes-1])
+		if at := slices.Index(order, late); at >= rankLanes-1 && at < n-1 {
+			kept[rankLanes-2] = late
+		}
+		order = append(kept, order[n-1])
 	}
 	names := map[string]int{}
 	d := parts[details]
@@ -86,8 +91,19 @@ func (jb *jobReader) placeRanks(parts []*recording, c *Clock) {
 		} else if p.epoch != 0 && d.epoch != 0 {
 			shift = p.utc(p.drawn.start) + offset(i) - d.utc(o.StartNS) - offset(details)
 		}
-		o.Ranks = append(o.Ranks, RankLane{Part: i, Folded: k > 0 && k < len(order)-1, Lane: p.drawn.placed(o, names, shift)})
+		o.Ranks = append(o.Ranks, RankLane{Part: i, Folded: k > 0 && k < len(order)-1 && i != late, Lane: p.drawn.placed(o, names, shift)})
 	}
+}
+
+// latest is the part that the others wait for most; -1 for none.
+func (j *Job) latest() int {
+	at, most := -1, int64(0)
+	for _, w := range j.Waits {
+		if w.LateNS > most {
+			at, most = w.Part, w.LateNS
+		}
+	}
+	return at
 }
 
 // placed is the lane with its boxes moved, and their names among those of the

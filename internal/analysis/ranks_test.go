@@ -304,8 +304,13 @@ func TestMessageSizes(t *testing.T) {
 func TestRankLanes(t *testing.T) {
 	r := analyzed(t, Input{Timelines: rankFiles(t, syntheticRanks...)})
 	o := &r.Overview
-	if len(o.Ranks) != 4 || o.Ranks[0].Folded || !o.Ranks[1].Folded || !o.Ranks[2].Folded || o.Ranks[3].Folded {
-		t.Fatalf("lanes are %+v", o.Ranks)
+	if len(o.Ranks) != 4 || o.Ranks[0].Folded || !o.Ranks[1].Folded || o.Ranks[2].Folded || o.Ranks[3].Folded {
+		t.Fatalf("%d lanes: the slowest, the fastest and rank 2, which is late, are to be seen", len(o.Ranks))
+	}
+	for _, p := range r.Parts {
+		if len(p.Steps) != 1 || p.Steps[0].Stage != "step" || p.Steps[0].Steps != 20 || p.Steps[0].MedianNS < 3e6 {
+			t.Errorf("steps of %s: %+v", p.File, p.Steps)
+		}
 	}
 	if slow, fast := r.Parts[o.Ranks[0].Part], r.Parts[o.Ranks[3].Part]; slow.WallNS < fast.WallNS {
 		t.Errorf("the slowest comes first: %d before %d ns", slow.WallNS, fast.WallNS)

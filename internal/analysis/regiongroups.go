@@ -66,6 +66,8 @@ func (tr *timelineReader) regionGroup(row *timeline.RegionRow, members []int) Re
 			}
 			top[k.Kernel].Calls += k.Calls
 			top[k.Kernel].NS += k.NS
+			top[k.Kernel].OwnCalls += k.OwnCalls
+			top[k.Kernel].OwnNS += k.OwnNS
 		}
 	}
 	out.Split = tr.tl.split(tr.tl.splitOf(ids, workKey{-1, -1}, row.Async > 0))

@@ -46,6 +46,9 @@ func (tl *timed) countInRegions() {
 			if s.nodes > 0 {
 				tl.nodes[id] += s.nodes
 			}
+			if slices.Contains(places[f.place].Own, id) {
+				count(tl.ownIn, key, s.callTime)
+			}
 			if f.inScope {
 				count(tl.inScope, key, s.callTime)
 				tl.scopeNS[queueOf{id, f.queue}] += s.ns
@@ -338,6 +341,10 @@ func (tr *timelineReader) topKernels() {
 	for key, c := range tr.tl.inRegion {
 		if i, ok := place[key.region]; ok && key.kernel != noKernel {
 			regions[i].Top = append(regions[i].Top, RegionKernel{Kernel: int(key.kernel), Calls: c.calls, NS: c.ns})
+			if own := tr.tl.ownIn[key]; own != nil {
+				k := &regions[i].Top[len(regions[i].Top)-1]
+				k.OwnCalls, k.OwnNS = own.calls, own.ns
+			}
 		}
 	}
 	for i := range regions {

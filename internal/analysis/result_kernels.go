@@ -320,7 +320,7 @@ type Overview struct {
 // A RankLane is the GPU work of a whole rank, or its ranges where it has none.
 type RankLane struct {
 	Part   int  `json:"part"`             // index into Result.Parts
-	Folded bool `json:"folded,omitempty"` // neither the slowest nor the fastest: shown when asked for
+	Folded bool `json:"folded,omitempty"` // neither the slowest nor the fastest, nor the one that the others wait for most: shown when asked for
 	Lane   Lane `json:"lane"`
 }
 

@@ -26,6 +26,8 @@ type Part struct {
 	// Communication is absent where no kernel of that category ran.
 	Communication *Communication `json:"communication,omitempty"`
 	Stages        []PartStage    `json:"stages"`
+	// Steps are the distributions of its steps; absent where no range is one.
+	Steps []timeline.StepGroup `json:"steps,omitempty"`
 	// OverMedian is WallNS over that of the median part, minus 1.
 	OverMedian *float64 `json:"over_median,omitempty"`
 }

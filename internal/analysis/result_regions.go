@@ -122,9 +122,13 @@ type RegionMetric struct {
 
 // A RegionKernel refers to Result.Kernels.
 type RegionKernel struct {
-	Kernel int      `json:"kernel"`
-	Calls  int64    `json:"calls"`
-	NS     int64    `json:"ns"`
+	Kernel int   `json:"kernel"`
+	Calls  int64 `json:"calls"`
+	NS     int64 `json:"ns"`
+	// Of these the launches outside nested ranges; absent without a timeline.
+	OwnCalls int64 `json:"own_calls,omitempty"`
+	OwnNS    int64 `json:"own_ns,omitempty"`
+
 	Share  *float64 `json:"share,omitempty"`   // of the GPU time of the region
 	MeanNS float64  `json:"mean_ns,omitempty"` // of a launch in the region
 	// BasisNS is set where the limiter of the kernel rests on launches that last

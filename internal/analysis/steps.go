@@ -82,6 +82,14 @@ func (tr *timelineReader) findSteps(ctx context.Context) (*StepTimes, error) {
 	return &StepTimes{Groups: stepTimes(s.Steps), Strip: newStrip(s, tr.tl.lo)}, nil
 }
 
+// stepRows are the steps of the timeline, which findSteps may have found.
+func (tl *timed) stepRows() []timeline.StepRow {
+	if tl.steps != nil {
+		return tl.steps.Steps
+	}
+	return tl.t.StepRows(tl.at)
+}
+
 // stepTimes are the distributions of the groups of steps.
 func stepTimes(steps []timeline.StepRow) []StepTime {
 	times := map[string][]int64{}

@@ -48,6 +48,7 @@ type timed struct {
 	regions   []timeline.Region   // by ID - 1
 	instances map[uint32][]uint32 // ranges of each region, by start
 	inRegion  map[regionGroup]*callTime
+	ownIn     map[regionGroup]*callTime // outside nested ranges
 	inScope   map[regionGroup]*callTime // of the launches in the scope alone
 	scopeNS   map[queueOf]int64         // kernel time in the scope
 	onDevice  map[int][]bool
@@ -220,7 +221,7 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	at := t.Attribute()
 	tl := &timed{
 		rules: tr.rules, t: t, at: at, around: at.Around(), regions: at.Regions(),
-		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, scopeNS: map[queueOf]int64{}, nodes: map[uint32]int64{},
+		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, ownIn: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, scopeNS: map[queueOf]int64{}, nodes: map[uint32]int64{},
 		lo: t.Session.FirstNS, hi: t.Session.LastNS,
 	}
 	tl.p = &palette{categories: len(tr.categories.List), since: tl.since}

@@ -59,8 +59,8 @@ var pageTexts = map[string]string{
 	"stage-times":        "{wall} wall under nsys; a kernel runs in {busy} ({busy_share}), none in {idle} ({idle_share})[, over {passes:pass|passes} in the timeline]",
 	"stage-parts":        "Parts of this stage, already inside it: {parts}",
 
-	"ranks": "Ranks", "windows": "Windows and repeats", "ranks-lead": "Each row is of one timeline alone; the other sections are about one of them.",
-	"ranks-table": "Ranks side by side", "windows-table": "Timelines side by side", "rank-stages": "Mean pass of each stage",
+	"ranks": "Ranks", "windows": "Windows and repeats", "ranks-lead": "Each row is of one timeline alone.[ The other sections are about {part}.]",
+	"ranks-table": "Ranks side by side", "windows-table": "Timelines side by side", "rank-stages": "Mean pass of each stage", "rank-steps": "Steps",
 	"collectives": "Communication between ranks", "messages": "Communication by size of message", "hosts": "Hosts",
 
 	"regions": "Regions", "regions-none": "The timeline holds no NVTX ranges, so there are no regions.",
@@ -164,7 +164,7 @@ var pageTexts = map[string]string{
 	"event-launched-by": "launched by {name} on {lane}, {before} before", "event-launches": "launches {name} on {lane}, {after} later[ and {n} more]", "event-layer": "layer {layer}",
 	"zoom-in": "Zoom in", "zoom-out": "Zoom out", "earlier": "Earlier", "later": "Later", "whole-run": "Whole run", "zoom-scope": "Scope", "full-screen": "Full screen", "full-screen-leave": "Leave full screen (Esc)",
 	"find-event": "Find an event", "find-previous": "Previous", "find-next": "Next", "find-none": "No event matches", "find-some": "{n:event matches|events match}", "find-place": "{n} of {of}",
-	"rank-lanes": "ranks", "ranks-few": "Slowest and fastest rank", "ranks-all": "All {n} ranks", "rank": "rank {rank}", "rank-on": "{rank}[ on {host}]",
+	"rank-lanes": "ranks", "ranks-few": "Slowest, fastest and latest rank", "ranks-all": "All {n} ranks", "rank": "rank {rank}", "rank-on": "{rank}[ on {host}]",
 	"nothing-selected": "Nothing selected.", "on-lane": "on {lane},", "selected-events": " ({n:event|events}, busy {busy})",
 	"selected-not-in-view": ". Nothing of this lane is in view; this is the nearest, and Enter goes to it.",
 	"timeline-help": "Drag to move. Wheel zooms while the timeline has the focus, or with Ctrl. Keys: arrows or A D move, + − or W S zoom, up and down choose a lane, " +

@@ -1,10 +1,13 @@
 package report
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // addRanks adds the tables of several timelines; a result of one has none.
@@ -18,15 +21,40 @@ func addRanks(tables map[string]PageTable, r *analysis.Result) {
 	if r.Across != nil {
 		tables["rank_stages"] = pageTable(stageMatrix(r))
 	}
+	tables["rank_steps"] = pageTable(rankStepView, rankSteps(r))
 	if r.Job == nil {
 		return
 	}
 	collectives := shownAll(CollectiveView.without("source"))
-	collectives.Legend += "; clocks: " + message.Text(r.Job.Clock.Text())
+	collectives.Legend += "; " + message.Text(r.Job.Clock.Text())
 	tables["collectives"] = pageTable(collectives, pointers(r.Job.Collectives))
 	messages, _ := messageRows(r)
 	tables["messages"] = pageTable(MessageView, pointers(messages))
 	tables["nodes"] = pageTable(shownAll(NodeView), pointers(nodeRows(r)))
+}
+
+// A rankStep is the distribution of the steps of a stage in one part.
+type rankStep struct {
+	part string
+	*timeline.StepGroup
+}
+
+// rankStepView is the steps of each rank, side by side by stage.
+var rankStepView = View[rankStep]{
+	Name: "rank_steps", Order: Order{Words: "stage, then rank"},
+	Columns: append([]Column[rankStep]{{Key: "part", Value: func(s *rankStep) any { return s.part }}},
+		columnsOf(StepGroupView.only("stage", "steps", "step_median_ns", "step_min_ns", "step_p90_ns", "step_max_ns", "gpu_median_ns", "slowest"), func(s *rankStep) *timeline.StepGroup { return s.StepGroup })...),
+}
+
+// rankSteps are the rows of rankStepView: those of a stage beside each other.
+func rankSteps(r *analysis.Result) (rows []*rankStep) {
+	for i := range r.Parts {
+		for k := range r.Parts[i].Steps {
+			rows = append(rows, &rankStep{partName(r, i), &r.Parts[i].Steps[k]})
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y *rankStep) int { return cmp.Compare(x.Stage, y.Stage) })
+	return rows
 }
 
 // A stagePasses is the mean pass of each stage of one part, in the order of

@@ -17,6 +17,7 @@ func job() *analysis.Result {
 		r.Parts = append(r.Parts, analysis.Part{
 			File: "f", Of: timeline.Identity{Rank: &i, Host: "n" + string(rune('1'+i))}, WallNS: 9e9, Launches: 3, BusyNS: 8e9,
 			Stages: []analysis.PartStage{{Stage: "prefill", Passes: 2, PassNS: int64(1+i) * 1e6}},
+			Steps:  []timeline.StepGroup{{Stage: "decode", Steps: 3 + i, MedianNS: 2e6}},
 		})
 	}
 	r.Parts[1].Stages = append(r.Parts[1].Stages, analysis.PartStage{Stage: "decode", Passes: 1, PassNS: 5e6})
@@ -36,7 +37,7 @@ func job() *analysis.Result {
 // and what they exchange.
 func TestPageOfRanks(t *testing.T) {
 	tables := PageTables(job())
-	for name, rows := range map[string]int{"ranks": 2, "rank_stages": 2, "collectives": 1, "messages": 2, "nodes": 2} {
+	for name, rows := range map[string]int{"ranks": 2, "rank_stages": 2, "rank_steps": 2, "collectives": 1, "messages": 2, "nodes": 2} {
 		if got := len(tables[name].Rows); got != rows {
 			t.Errorf("%s has %d rows, want %d", name, got, rows)
 		}

@@ -188,6 +188,22 @@ func (v View[Row]) only(keys ...string) View[Row] {
 	return v
 }
 
+// columnsOf are the columns of a view whose rows are part of others.
+func columnsOf[Row, Part any](v View[Part], part func(*Row) *Part) []Column[Row] {
+	out := make([]Column[Row], len(v.Columns))
+	for i, c := range v.Columns {
+		out[i] = Column[Row]{Key: c.Key, Title: c.Title, Named: c.Named, Help: c.Help, Unit: c.Unit, Format: c.Format, Part: c.Part, Within: c.Within, Group: c.Group, Detail: c.Detail, Priority: c.Priority,
+			Value: func(r *Row) any { return c.Value(part(r)) }}
+		if c.Show != nil {
+			out[i].Show = func(r *Row) any { return c.Show(part(r)) }
+		}
+		if c.Note != nil {
+			out[i].Note = func(r *Row) string { return c.Note(part(r)) }
+		}
+	}
+	return out
+}
+
 // titled is the view with another title of a column.
 func (v View[Row]) titled(key, title string) View[Row] {
 	v.Columns = slices.Clone(v.Columns)

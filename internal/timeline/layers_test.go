@@ -64,13 +64,13 @@ func TestSteps(t *testing.T) {
 		}
 		rows = append(rows, RangeRow{Path: "decode/step", Name: "step", Depth: 1, StartNS: start, EndNS: start + length, RangeNS: length, InclusiveNS: 10, KernelCalls: 7})
 	}
-	rows = append(rows, RangeRow{Path: "step", Name: "step", StartNS: 900, EndNS: 950, RangeNS: 50}) // no stage around it
+	rows = append(rows, RangeRow{Path: "step", Name: "step", StartNS: 900, EndNS: 950, RangeNS: 50}) // no stage around it, as in a training loop
 	steps := Steps(rows)
-	if len(steps) != 5 || steps[0].GapNS != nil || *steps[1].GapNS != 40 || *steps[4].GapNS != 10 {
+	if len(steps) != 6 || steps[5].Stage != "step" || steps[5].Title() != "step 5" || steps[4].Title() != "decode, step 4" || steps[0].GapNS != nil || *steps[1].GapNS != 40 || *steps[4].GapNS != 10 {
 		t.Fatalf("%+v", steps)
 	}
 	groups := GroupSteps(steps)
-	if len(groups) != 1 || groups[0].Steps != 5 || groups[0].MedianNS != 60 || groups[0].MaxNS != 90 || groups[0].Slowest[0] != 3 || *groups[0].GapMedianNS != 40 || groups[0].Launches != 7 {
+	if len(groups) != 2 || groups[1].Steps != 1 || groups[0].Steps != 5 || groups[0].MedianNS != 60 || groups[0].MaxNS != 90 || groups[0].Slowest[0] != 3 || *groups[0].GapMedianNS != 40 || groups[0].Launches != 7 {
 		t.Errorf("%+v", groups)
 	}
 }

@@ -28,11 +28,8 @@ type LayerPiece struct {
 // firstIndex ends the name of a layer: "model.layers.3" of "model.layers.3.mlp".
 var firstIndex = regexp.MustCompile(`^.*?\.\d+`)
 
-// StepLayers finds the steps of a timeline and the layers of their kernels;
-// nil where it has no step. Launched is the attribution of t. Recalled is that of
-// the timeline in which work of CUDA graphs stands where it was captured; its
-// kernels are those of t in the same order.
-func (t *Timeline) StepLayers(launched, recalled *Attribution) *StepLayers {
+// StepRows are the steps of a timeline, whose attribution is launched.
+func (t *Timeline) StepRows(launched *Attribution) []StepRow {
 	any := false
 	for i := 0; i < len(t.Ranges) && !any; i++ {
 		any = t.isStep(launched, i)
@@ -40,8 +37,19 @@ func (t *Timeline) StepLayers(launched, recalled *Attribution) *StepLayers {
 	if !any { // most timelines: to measure takes long
 		return nil
 	}
-	rows := launched.rangeRows(Query{}, func(i int) bool { return t.isStep(launched, i) }).Rows
-	out := &StepLayers{Steps: Steps(rows)}
+	return Steps(launched.rangeRows(Query{}, func(i int) bool { return t.isStep(launched, i) }).Rows)
+}
+
+// StepLayers finds the steps of a timeline and the layers of their kernels;
+// nil where it has no step. Launched is the attribution of t. Recalled is that of
+// the timeline in which work of CUDA graphs stands where it was captured; its
+// kernels are those of t in the same order.
+func (t *Timeline) StepLayers(launched, recalled *Attribution) *StepLayers {
+	steps := t.StepRows(launched)
+	if len(steps) == 0 {
+		return nil
+	}
+	out := &StepLayers{Steps: steps}
 	numbers := out.stepNumbers(launched)
 	places := make([]string, len(recalled.Places()))
 	for place, layer := range layersOfPlaces(recalled, true) {
@@ -49,7 +57,7 @@ func (t *Timeline) StepLayers(launched, recalled *Attribution) *StepLayers {
 	}
 	layers := make([]int, len(recalled.Places())) // by place, from 1; 0 is not yet
 	open := make([]int, len(t.Queues))            // the last piece of each queue, from 1
-	steps := stepFinder{a: launched, numbers: numbers}
+	finder := stepFinder{a: launched, numbers: numbers}
 	t.eachKernelByStart(func(i int) {
 		place := recalled.KernelPlace(i)
 		layer := places[place]
@@ -59,7 +67,7 @@ func (t *Timeline) StepLayers(launched, recalled *Attribution) *StepLayers {
 		if layers[place] == 0 {
 			layers[place] = out.layerNumber(layer) + 1
 		}
-		out.add(&t.Kernels[i], open, layers[place]-1, steps.around(launched.KernelLaunch(i)))
+		out.add(&t.Kernels[i], open, layers[place]-1, finder.around(launched.KernelLaunch(i)))
 	})
 	return out
 }
@@ -93,7 +101,7 @@ func (t *Timeline) isStep(a *Attribution, i int) bool {
 		return true
 	}
 	node := a.RangeNode(i)
-	return stepName.MatchString(name) && node > 0 && a.nodes[node].depth > 0
+	return stepName.MatchString(name) && node > 0
 }
 
 // stepNumbers are the numbers of the ranges that are steps.
@@ -160,7 +168,13 @@ func (t *Timeline) eachKernelByStart(visit func(i int)) {
 }
 
 // Title names a step for a reader: what it computes, and its number.
-func (s *StepRow) Title() string { return s.Group() + ", step " + strconv.Itoa(s.Step) }
+func (s *StepRow) Title() string {
+	title := "step " + strconv.Itoa(s.Step)
+	if group := s.Group(); group != looseStep {
+		title = group + ", " + title
+	}
+	return title
+}
 
 // Group is the name under which GroupSteps counts a step.
 func (s *StepRow) Group() string {

@@ -13,7 +13,7 @@ import (
 // A StepRow is one step of a stage: the work for one token, or for one batch of
 // tokens; or one iteration of a serving engine.
 type StepRow struct {
-	Stage    string `json:"stage"`    // of a serving engine: what the step computes
+	Stage    string `json:"stage"`    // the ranges around it, "step" where there are none; of a serving engine: what the step computes
 	Step     int    `json:"step"`     // in the order of the file, from 0
 	StartNS  int64  `json:"start_ns"` // on the clock of the capture
 	StepNS   int64  `json:"step_ns"`  // of the range
@@ -39,6 +39,9 @@ type StepRow struct {
 	Window int `json:"-"`
 }
 
+// looseStep is the stage of steps that lie in no range, such as those of a training loop.
+const looseStep = "step"
+
 // Steps lists the ranges that are steps: those of ours, numbered ones, those that
 // serving engines open, and what was detected to repeat. Rows are those of RangeRows.
 func Steps(rows []RangeRow) []StepRow {
@@ -50,7 +53,7 @@ func Steps(rows []RangeRow) []StepRow {
 	for i := range rows {
 		if s, ok := engine.ParseStep(rows[i].Name); ok {
 			ranges = append(ranges, found{&rows[i], s})
-		} else if IsStep(rows[i].Name) && rows[i].Depth > 0 || rows[i].detectedStep() {
+		} else if IsStep(rows[i].Name) || rows[i].detectedStep() {
 			ranges = append(ranges, found{&rows[i], engine.Step{}})
 		}
 	}
@@ -70,7 +73,7 @@ func Steps(rows []RangeRow) []StepRow {
 			s.Stage = r.Path
 			if !r.detectedStep() {
 				parts := nvtx.SplitPath(r.Path)
-				s.Stage = strings.Join(parts[:len(parts)-1], "/")
+				s.Stage = cmp.Or(strings.Join(parts[:len(parts)-1], "/"), looseStep)
 			}
 			at.stage = s.Stage
 		}

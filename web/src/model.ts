@@ -15,6 +15,25 @@ export interface Carried extends Result {
   kernel_labels?: string[];
   kernel_changes?: Record<string, string>; // against the baseline, by ID
   tables: Record<string, Table>;
+  flame: FlameGraph;
+}
+
+/** What boxes of the flame graph are as wide as, in nanoseconds; regions are by their index. */
+export interface FlameGraph {
+  gpu_ns: number;
+  wall_ns: number;
+  regions: FlameRegion[] | null;
+}
+
+export interface FlameRegion {
+  part?: boolean; // it repeats a part of another for one process or GPU
+  gpu_ns: number;
+  wall_ns: number;
+  gpu_across: number; // what the width stands for below it
+  wall_across: number;
+  kernels?: { kernel: number; ns: number; ns_text: string; share_text?: string; launches: number; rest: number }[] | null;
+  launches?: number; // of kernels that are not listed
+  rest?: number; // and their time
 }
 
 /** A kernel as the timeline names it. */

@@ -57,7 +57,7 @@ export function Regions() {
           </button>
         )}
       </div>
-      <FlameGraph tops={tops} by={by} selected={selected} select={select} zoom={(n) => setFocused(regionKey(n))} />
+      <FlameGraph tops={tops} whole={focus ? (by === "wall" ? focus.flame.wall_ns : focus.flame.gpu_ns) : by === "wall" ? result.flame.wall_ns : result.flame.gpu_ns} by={by} selected={selected} select={select} zoom={(n) => setFocused(regionKey(n))} />
       <Modules />
       <div class="split-view">
         <Tree roots={roots} by={by} selected={selected} select={select} />
@@ -69,10 +69,10 @@ export function Regions() {
 
 const boxHeight = 24;
 
-function FlameGraph(p: { tops: Node[]; by: Measure; selected: Node | null; select: (n: Node) => void; zoom: (n: Node) => void }) {
+function FlameGraph(p: { tops: Node[]; whole: number; by: Measure; selected: Node | null; select: (n: Node) => void; zoom: (n: Node) => void }) {
   const model = useModel();
   const { dark } = useTheme();
-  const boxes = useMemo(() => layOut(p.tops, p.by), [p.tops, p.by]);
+  const boxes = useMemo(() => layOut(p.tops, p.by, p.whole), [p.tops, p.by, p.whole]);
   const depth = boxes.reduce((m, b) => Math.max(m, b.depth), 0) + 1;
   const holder = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0);

@@ -1,10 +1,12 @@
 import { list } from "./list";
-import type { Region, Result } from "./result";
+import type { Carried, FlameRegion } from "./model";
+import type { Region } from "./result";
 import { say } from "./words";
 
 export interface Node {
   index: number;
   region: Region;
+  flame: FlameRegion;
   children: Node[];
   parent: Node | null;
 }
@@ -12,8 +14,9 @@ export interface Node {
 export type Measure = "kernel" | "wall";
 
 /** The regions as trees. */
-export function regionTree(result: Result): Node[] {
-  const nodes = list(result.regions).map((region, index): Node => ({ index, region, children: [], parent: null }));
+export function regionTree(result: Carried): Node[] {
+  const flames = list(result.flame.regions);
+  const nodes = list(result.regions).map((region, index): Node => ({ index, region, flame: flames[index]!, children: [], parent: null }));
   const roots: Node[] = [];
   for (const n of nodes) {
     const parent = n.region.parent >= 0 && n.region.parent < n.index ? nodes[n.region.parent] : undefined;
@@ -44,19 +47,13 @@ export function regionAt(roots: Node[], key: string): Node | null {
 
 /** The trees without those that repeat a part of another for one process or GPU. */
 export function withoutShares(roots: Node[]): Node[] {
-  const whole = roots.filter((n) => n.region.process == null && n.region.device == null);
-  return whole.length > 0 ? whole : roots;
+  return roots.filter((n) => !n.flame.part);
 }
 
 /** The name of a region, at the top with its domain, as in its path. */
 export function regionName(n: Node): string {
   const { name, domain } = n.region;
   return (domain && !n.parent ? `${domain}@` : "") + (name || say("unnamed"));
-}
-
-export function measure(n: Node, m: Measure): number {
-  if (n.region.times) return n.region.ncu_ns ?? 0; // under ncu
-  return m === "kernel" ? n.region.kernel_ns : n.region.wall_ns;
 }
 
 /** How long a region takes, with its share of all GPU time. */
@@ -80,42 +77,39 @@ export interface Flame {
 
 const least = 0.0015; // of the width; a thinner box could be neither seen nor hit
 
-/** Lays out the trees below tops; leaves stand on the kernels launched in them. */
-export function layOut(tops: Node[], m: Measure): Flame[] {
+/** Lays out the trees below tops, which fill a width that stands for so many nanoseconds; below regions stand the kernels launched in them. */
+export function layOut(tops: Node[], m: Measure, whole: number): Flame[] {
   const out: Flame[] = [];
-  const total = tops.reduce((sum, n) => sum + measure(n, m), 0);
-  if (total <= 0) return out;
-  const place = (n: Node, depth: number, from: number, width: number) => {
-    const ns = measure(n, m);
-    out.push({ node: n, kernel: -1, label: regionName(n), time: timeOf(n, m), depth, from, width });
-    const inside = n.children.reduce((sum, c) => sum + measure(c, m), 0);
-    // Children that ran at the same time can take longer than their parent.
-    // Kernels that run on after a range, or side by side, take longer than its wall time.
-    const gpu = n.region.times ? ns : n.region.kernel_ns;
-    const scale = width / Math.max(ns, inside, n.children.length === 0 ? gpu : 0, 1);
-    let at = from;
-    for (const c of [...n.children].sort((a, b) => measure(b, m) - measure(a, m))) {
-      const w = measure(c, m) * scale;
-      if (w >= least) place(c, depth + 1, at, w);
-      at += w;
+  if (whole <= 0) return out;
+  const size = (n: Node) => (m === "wall" ? n.flame.wall_ns : n.flame.gpu_ns);
+  const place = (nodes: Node[], depth: number, start: number, per: number): number => {
+    let at = start;
+    for (const n of nodes) {
+      const width = size(n) * per;
+      if (width >= least) {
+        out.push({ node: n, kernel: -1, label: regionName(n), time: timeOf(n, m), depth, from: at, width });
+        const below = width / (m === "wall" ? n.flame.wall_across : n.flame.gpu_across);
+        const children = [...n.children].sort((a, b) => size(b) - size(a));
+        kernels(n, depth + 1, place(children, depth + 1, at, below), below);
+      }
+      at += width;
     }
-    if (n.children.length > 0) return;
-    let [left, launches] = [gpu, n.region.kernels];
-    for (const k of list(n.region.top)) {
-      const w = k.ns * scale;
-      if (w < least) continue;
-      out.push({ node: n, kernel: k.kernel, label: "", time: k.share_text ? say("flame-kernel-share", { time: k.ns_text, share: k.share_text }) : k.ns_text, depth: depth + 1, from: at, width: w });
-      at += w;
-      left -= k.ns;
-      launches -= k.calls;
-    }
-    if (launches > 0 && left * scale >= least) out.push({ node: n, kernel: -1, label: say("flame-launches", { n: launches }), rest: launches, time: "", depth: depth + 1, from: at, width: left * scale });
+    return at;
   };
-  let at = 0;
-  for (const n of tops) {
-    const w = measure(n, m) / total;
-    if (w >= least) place(n, 0, at, w);
-    at += w;
-  }
+  /** Kernels as long as they can be seen, then one box for the rest. */
+  const kernels = (n: Node, depth: number, start: number, per: number) => {
+    let at = start;
+    const rest = (launches = 0, ns = 0) => {
+      if (launches > 0 && ns * per >= least) out.push({ node: n, kernel: -1, label: say("flame-launches", { n: launches }), rest: launches, time: "", depth, from: at, width: ns * per });
+    };
+    for (const k of list(n.flame.kernels)) {
+      const width = k.ns * per;
+      if (width < least) return rest(k.launches, k.rest);
+      out.push({ node: n, kernel: k.kernel, label: "", time: k.share_text ? say("flame-kernel-share", { time: k.ns_text, share: k.share_text }) : k.ns_text, depth, from: at, width });
+      at += width;
+    }
+    rest(n.flame.launches, n.flame.rest);
+  };
+  place(tops, 0, 0, 1 / whole);
   return out;
 }

@@ -367,6 +367,7 @@ export interface Part {
   launches: number;
   communication?: Communication;
   stages: PartStage[] | null;
+  steps?: StepGroup[] | null;
   over_median?: number;
 }
 
@@ -855,6 +856,27 @@ export interface PartStage {
   busy_ns?: number;
   busy_ns_text?: string;
   launches?: number;
+}
+
+export interface StepGroup {
+  stage: string;
+  steps: number;
+  step_median_ns: number;
+  step_median_ns_text: string;
+  step_min_ns: number;
+  step_min_ns_text: string;
+  step_max_ns: number;
+  step_max_ns_text: string;
+  step_p90_ns: number;
+  step_p90_ns_text: string;
+  gpu_median_ns: number;
+  gpu_median_ns_text: string;
+  gap_before_median_ns?: number;
+  gap_before_median_ns_text?: string;
+  gap_before_max_ns?: number;
+  gap_before_max_ns_text?: string;
+  launches_median: number;
+  slowest: number[] | null;
 }
 
 export interface Distribution {

@@ -51,13 +51,14 @@ type carried struct {
 	Labels  []string                    `json:"kernel_labels,omitempty"`
 	// Changes are what the baseline tells of kernels, by ID.
 	Changes map[string]string `json:"kernel_changes,omitempty"`
+	Flame   analysis.Flame    `json:"flame"`
 }
 
 // carry is a result as a page holds it.
 func carry(r *analysis.Result) carried {
 	lines := *r
 	lines.Regions, lines.RegionGroups = r.RegionLines(), nil
-	return carried{&lines, message.Headline(r.Verdict()), message.PageTexts(), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r)}
+	return carried{&lines, message.Headline(r.Verdict()), message.PageTexts(), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r), analysis.FlameOf(lines.Regions)}
 }
 
 func kernelChanges(r *analysis.Result) map[string]string {

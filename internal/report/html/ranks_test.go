@@ -54,6 +54,7 @@ func TestRankTables(t *testing.T) {
 		r.Parts = append(r.Parts, analysis.Part{
 			File: fmt.Sprint(i), Of: timeline.Identity{Rank: &i, Host: "node1"}, WallNS: 5e6,
 			Stages: []analysis.PartStage{{Stage: "prefill", Passes: 1, PassNS: int64(1+i) * 1e6}},
+			Steps:  []timeline.StepGroup{{Stage: "decode", Steps: 3, MedianNS: 2e6}},
 		})
 	}
 	r.Across = &analysis.Across{Parts: 2, Stages: []analysis.Distribution{{Name: "prefill"}}}
@@ -62,7 +63,7 @@ func TestRankTables(t *testing.T) {
 	rows := func(table string) int {
 		return eval[int](p, fmt.Sprintf(`document.querySelectorAll("#ranks #%s-table tbody tr").length`, table))
 	}
-	if rows("ranks") != 2 || rows("rank_stages") != 2 || rows("collectives") != 1 || rows("messages") != 0 {
+	if rows("ranks") != 2 || rows("rank_stages") != 2 || rows("rank_steps") != 2 || rows("collectives") != 1 || rows("messages") != 0 {
 		t.Errorf("rows: %s", p.text("#ranks"))
 	}
 	if !eval[bool](p, `[...document.querySelectorAll("nav a")].some((a) => a.hash === "#ranks")`) {
