@@ -298,7 +298,7 @@ func (cn *conclusion) findCounted() {
 	for i := range cn.res.Kernels {
 		k := &cn.res.Kernels[i]
 		if k.Limiter.Kind != "" && k.Counted != nil && len(cn.found) < 3 {
-			cn.find("kernel-"+k.ID, weightMedium, codeKernelLimited, fact.Kernel("kernel", k.Short), limiterParam("limiter", k), fact.ID("kind", "limits", k.Limiter.Kind), fact.Because("why", k.Limiter.Why...))
+			cn.find(kernelFinding(k), weightMedium, codeKernelLimited, fact.Kernel("kernel", k.Short), limiterParam("limiter", k), fact.ID("kind", "limits", k.Limiter.Kind), fact.Because("why", k.Limiter.Why...))
 		}
 	}
 }
@@ -326,15 +326,21 @@ func (cn *conclusion) findSaving() {
 		cn.find(id, weight, code, params...)
 	}
 	say("first-saving", weightMedium, codeFirstSaving, &list[0])
-	told := func(o Opportunity) bool {
-		return (o.Kind == "gaps" || o.Kind == "host") && slices.ContainsFunc(cn.res.Stages, func(s Stage) bool { return s.Name == o.Stage && s.Split.LaunchBound })
-	}
-	if !told(list[0]) {
-		return
-	}
-	if at := slices.IndexFunc(list, func(o Opportunity) bool { return !told(o) }); at > 0 {
+	if at := cn.res.nextSaving(); at > 0 {
 		say("next-saving", weightLow, codeNextSaving, &list[at])
 	}
+}
+
+// nextSaving is the first opportunity that is not what a launch-bound stage loses,
+// where the largest is; -1 where there is none.
+func (r *Result) nextSaving() int {
+	told := func(o Opportunity) bool {
+		return (o.Kind == "gaps" || o.Kind == "host") && slices.ContainsFunc(r.Stages, func(s Stage) bool { return s.Name == o.Stage && s.Split.LaunchBound })
+	}
+	if len(r.Opportunities) == 0 || !told(r.Opportunities[0]) {
+		return -1
+	}
+	return slices.IndexFunc(r.Opportunities, func(o Opportunity) bool { return !told(o) })
 }
 
 // boundParam tells a proven bound from an estimate.

@@ -36,7 +36,7 @@ var pageTexts = map[string]string{
 	"skip": "Skip to the findings", "contents": "Contents", "link-copied": "Link copied", "copy-address": "Copy the address of the page",
 	"cannot-copy": "The browser does not let the page copy; copy its address", "colors": "Colors", "color-auto": "Auto", "color-light": "Light", "color-dark": "Dark",
 	"share": "Share", "share-help": "Copy a link to what is shown: place, zoom, selection, filters and sort", "print": "Print",
-	"scope": "scope", "scope-tag": "scope: {name}", "baseline-tag": "vs baseline: {name}", "no-baseline": "none", "recorded": "recorded",
+	"scope": "scope", "run-scope": "Scope: {text}", "scope-tag": "scope: {name}", "baseline-tag": "vs baseline: {name}", "no-baseline": "none", "recorded": "recorded",
 	"made-by":  "Made by {version} from result schema {schema}. This file asks the network for nothing.",
 	"licenses": "Licenses of what is inside this page",
 
@@ -44,7 +44,7 @@ var pageTexts = map[string]string{
 	"preliminary":   "preliminary", "preliminary-note": "Counters are still to be taken: this is what the timeline tells.",
 	"unfinished-failed": "The run failed.", "unfinished-interrupted": "The run was interrupted.", "unfinished-note": "What it had captured by then is shown; the rest is missing.",
 	"unprofiled": "unprofiled", "under-nsys": "under nsys", "no-kernel": "no kernel: {why}", "finding": "finding",
-	"saves-about": "about {time}", "saves-up-to": "up to {time}", "to-kernel": "kernel", "to-typical-step": "timeline at a typical step", "to-typical-pass": "timeline at a typical pass", "to-chains": "chains", "to-evidence": "evidence", "profile": "Profile",
+	"saves-about": "about {time}", "saves-up-to": "up to {time}", "waits": "{time} of waiting", "link-to-finding": "Link to this finding", "to-kernel": "kernel", "to-typical-step": "timeline at a typical step", "to-typical-pass": "timeline at a typical pass", "to-chains": "chains", "to-evidence": "evidence", "profile": "Profile",
 	"whole-timeline": "the whole timeline",
 
 	"findings": "Findings", "findings-none": "Nothing stands out.", "findings-untold": "No finding: what was captured supports no statement about where time could be saved.",
@@ -103,6 +103,9 @@ var pageTexts = map[string]string{
 	"time-by-stage": "Time by stage", "of-kernel": "Of this kernel", "time-column": "Time", "count-column": "Count", "outside-stages": "outside stages", "launched-from": "Launched from", "no-module": "in no module",
 	"kernel-steps": "In {n} of {of:step|steps}, on average {each} times in each of them.", "modules-and-ranges": "Modules and ranges",
 	"module": "Module", "operator": "Operator", "through": "Through", "memory-chart": "Memory chart", "cache-hits": "hits {share}",
+	"memory-none": "The bytes between the levels of memory were not counted (section MemoryWorkloadAnalysis_Tables). Next: count again with pipeline/ncu=causes.", "flow-none": "not counted",
+	"stalls-none":   "What its warps wait for was not counted (section WarpStateStats). Next: count again with pipeline/ncu=causes.",
+	"durations-few": "{n:launch|launches}, {from}[ to {to}]: too few different durations for a distribution.", "grid-and-block": "grid {grid}, block {block}",
 	"stalls": "Stall reasons", "stalls-what": "A warp waits for", "stalls-share": "Of its time", "durations": "Durations", "durations-of": "Durations of {n:launch|launches}",
 	"counters": "Counters", "not-counted": "Not counted[: {why}]", "counters-search": "Name of a counter", "counters-no-match": "No counter matches.", "counters-other": "Other counters",
 	"counted": "Launch {launch} of {report}[, {time} under ncu][ at {clock}][, {passes:pass|passes}][; such launches last {timeline} in the timeline]." +

@@ -143,7 +143,7 @@ async function copyText(text: string): Promise<boolean> {
 }
 
 function Bar(p: { onKernel: boolean }) {
-  const { result } = useModel();
+  const { result, subject } = useModel();
   const { choice } = useTheme();
   const [shared, setShared] = useState("");
   async function share() {
@@ -157,7 +157,7 @@ function Bar(p: { onKernel: boolean }) {
       <a class="brand" href="#findings">
         deepprof
       </a>
-      <span class="run">{result.source.run ?? ""}</span>
+      {p.onKernel && <span class="run">{subject}</span>}
       {unfinished(result.source.status) && p.onKernel && <span class="tag recorded">{say("run-status", { status: say(`status-${result.source.status}`) })}</span>}
       {result.source.recorded && p.onKernel && <span class="tag recorded">{say("recorded")}</span>}
       {result.scope && (
@@ -273,6 +273,7 @@ function Run() {
         {when}
       </p>
       <p class="where">{facts.join(" · ")}</p>
+      {scope && <p id="run-scope">{say("run-scope", { text: scope.text })}</p>}
       <div class="tiles" id="totals">
         {timed && <Tile name={say("wall-nsys")} value={part.wall} note={scope ? say("wall-of", { time: totals.wall_ns_text }) : say("wall-whole")} />}
         {timed && part.busy != null && <Tile name={say("busy")} value={part.busy} note={say("busy-note", { gpus: list(totals.devices).length > 1 && list(totals.devices).length })} />}

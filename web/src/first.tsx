@@ -4,8 +4,8 @@ import { list } from "./list";
 import { untimed, useModel, type Model } from "./model";
 import { Shortened, Swatch } from "./parts";
 import { usePrinting } from "./printing";
-import type { Opportunity, Stage } from "./result";
-import { kernelHref, linkTo } from "./route";
+import type { Stage } from "./result";
+import { evidence, shownAt } from "./evidence";
 import { SplitBar, useParts } from "./stages";
 import { draw, say } from "./words";
 
@@ -34,7 +34,7 @@ export function First() {
       <h1 id="verdict">{sentence(result.verdict)}</h1>
       {result.scope && (
         <p class="scope" id="scope" role="note" title={result.scope.text}>
-          <span class="tag">{say("scope")}</span> {result.scope.text}
+          <span class="tag">{say("scope")}</span> {result.scope.text_short ?? result.scope.text}
         </p>
       )}
       {!model.timed && <Untold model={model} />}
@@ -161,12 +161,19 @@ function Actions() {
     if (findings.length === 0) return null;
     return (
       <ol class="actions" id="actions">
-        {findings.map((f) => (
-          <li key={f.id}>
-            <span class="action">{f.plain || f.text}</span>
-            <a href={`#finding-${f.id}`}>{say("finding")}</a>
-          </li>
-        ))}
+        {findings.map((f) => {
+          const [href, where] = shownAt(model, f.id) ?? [`#finding-${f.id}`, say("finding")];
+          const waits = model.result.where[f.id]?.wait_ns_text;
+          return (
+            <li key={f.id}>
+              <a class="action" href={`#finding-${f.id}`}>
+                {f.plain || f.text}
+              </a>
+              <span class="saves">{waits && draw("waits", { time: <b>{waits}</b> })}</span>
+              <a href={href}>{where}</a>
+            </li>
+          );
+        })}
       </ol>
     );
   }
@@ -231,17 +238,4 @@ function OnPaper() {
       <p class="quiet">{[...subjectFacts(model), ...versions].join(" · ")}</p>
     </>
   );
-}
-
-/** Where to look for the evidence of an opportunity, and what is seen there. */
-function evidence(model: Model, o: Opportunity): [href: string, name: string] {
-  const kernels = list(o.kernels);
-  if (o.kind === "fusion") return [`#opportunity-${o.id}`, say("to-chains")];
-  if (kernels.length === 1 && model.kernel(kernels[0]!)) return [kernelHref(kernels[0]!), say("to-kernel")];
-  const typical = list(model.result.stages).find((s) => s.name === o.stage)?.typical;
-  if (typical) {
-    const margin = Math.round((typical.end_ns - typical.start_ns) * 0.04);
-    return [linkTo("timeline", "t", `${typical.start_ns - margin}-${typical.end_ns + margin}`), say(`to-typical-${typical.kind}`)];
-  }
-  return [`#opportunity-${o.id}`, say("to-evidence")];
 }

@@ -12,8 +12,21 @@ const levels: [id: string, name: string][] = [
 ];
 
 /** The bytes between the levels of memory: as wide as their share of the most. */
-export function MemoryPlot(p: { memory: MemoryChart }) {
+export function MemoryPlot(p: { memory: MemoryChart | undefined | null }) {
+  if (!p.memory) {
+    return (
+      <section aria-labelledby="kernel-memory" id="memory-chart">
+        <h2 id="kernel-memory">{say("memory-chart")}</h2>
+        <p class="quiet">{say("memory-none")}</p>
+      </section>
+    );
+  }
+  return <Flows memory={p.memory} />;
+}
+
+function Flows(p: { memory: MemoryChart }) {
   const flows = list(p.memory.flows);
+  const between = (x: string, y: string) => flows.filter((f) => [f.from, f.to].includes(x) && [f.from, f.to].includes(y));
   const most = Math.max(...flows.map((f) => f.moved_bytes), 1);
   const hit: Record<string, string | undefined> = { l1: p.memory.l1_hit_share_text, l2: p.memory.l2_hit_share_text };
   return (
@@ -24,9 +37,8 @@ export function MemoryPlot(p: { memory: MemoryChart }) {
           <Fragment key={id}>
             {i > 0 && (
               <div class="flows">
-                {flows
-                  .filter((f) => [f.from, f.to].includes(id) && [f.from, f.to].includes(levels[i - 1]![0]))
-                  .map((f) => (
+                {between(id, levels[i - 1]![0]).length === 0 && <span class="quiet flow-none">{say("flow-none")}</span>}
+                {between(id, levels[i - 1]![0]).map((f) => (
                     <div key={f.from + f.to} class="flow" data-flow={`${f.from}-${f.to}`} title={f.counter}>
                       <span>
                         {f.both ? "↔" : f.from === id ? "←" : "→"} {f.moved_bytes_text}
@@ -52,7 +64,8 @@ export function Stalls(p: { stalls: Stall[] }) {
   return (
     <section aria-labelledby="kernel-stalls" id="stalls">
       <h2 id="kernel-stalls">{say("stalls")}</h2>
-      <table class="data small">
+      {p.stalls.length === 0 && <p class="quiet">{say("stalls-none")}</p>}
+      {p.stalls.length > 0 && <table class="data small">
         <caption class="unseen">{say("stalls")}</caption>
         <thead>
           <tr>
@@ -70,7 +83,7 @@ export function Stalls(p: { stalls: Stall[] }) {
             </tr>
           ))}
         </tbody>
-      </table>
+      </table>}
     </section>
   );
 }

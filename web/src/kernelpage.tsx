@@ -76,6 +76,7 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
       <h1 ref={p.title} tabIndex={-1} class="mono">
         {model.label(k)}
       </h1>
+      <p class="quiet" id="kernel-grid">{say("grid-and-block", { grid: dims(k.grid), block: dims(k.block) })}</p>
       {k.short && k.short !== k.name && <p class="full mono">{k.name}</p>}
       {slow.length > 0 && (
         <p class="callout">
@@ -121,12 +122,16 @@ function KernelBody(p: { kernel: Kernel; title: { current: HTMLHeadingElement | 
               {k.points_note && <p class="quiet">{stop(sentence(k.points_note))}</p>}
             </section>
           )}
-          {k.counted?.memory && <MemoryPlot memory={k.counted.memory} />}
-          {list(k.counted?.stalls).length > 0 && <Stalls stalls={list(k.counted!.stalls)} />}
-          {k.histogram && (
-            <section aria-labelledby="kernel-histogram">
+          {k.counted && <MemoryPlot memory={k.counted.memory} />}
+          {k.counted && <Stalls stalls={list(k.counted.stalls)} />}
+          {!untimed(k) && (
+            <section aria-labelledby="kernel-histogram" id="durations">
               <h2 id="kernel-histogram">{say("durations")}</h2>
-              <HistogramPlot histogram={k.histogram} label={say("durations-of", { n: k.calls })} />
+              {k.histogram ? (
+                <HistogramPlot histogram={k.histogram} label={say("durations-of", { n: k.calls })} />
+              ) : (
+                <p class="quiet">{say("durations-few", { n: k.calls, from: k.min_ns_text, to: k.max_ns !== k.min_ns && k.max_ns_text })}</p>
+              )}
             </section>
           )}
         </div>

@@ -16,6 +16,16 @@ export interface Carried extends Result {
   kernel_changes?: Record<string, string>; // against the baseline, by ID
   tables: Record<string, Table>;
   flame: FlameGraph;
+  where: Record<string, Where>; // what shows the evidence of findings, by ID
+}
+
+export interface Where {
+  kernel?: string; // ID
+  opportunity?: string; // ID
+  region?: string; // path
+  stage?: string;
+  part?: string; // ranks, kernels, operators, use, steps
+  wait_ns_text?: string; // how long ranks wait
 }
 
 /** What boxes of the flame graph are as wide as, in nanoseconds; regions are by their index. */

@@ -2,8 +2,8 @@ import type { Result } from "./result";
 import { list } from "./list";
 
 // Any two kinds, and any two causes of gaps, are at least 10 apart by CIEDE2000, also
-// for readers who see red, green or blue less or not at all; colors_test.go of
-// internal/report/html holds that. Colour is never alone: every use has a label or a
+// for readers who see red, green or blue less or not at all, and a cause is as far from
+// every kind, since both stand in one bar; colors_test.go of internal/report/html holds that. Colour is never alone: every use has a label or a
 // table beside it, and gaps are hatched.
 const known: Record<string, string> = {
   gemm: "#4775a4",
@@ -37,14 +37,14 @@ const spare = ["#7788aa", "#bb7744", "#669933", "#995599", "#33aabb", "#aa6655",
 const idle: Record<string, [colour: string, hatch: string]> = {
   launch: ["#ec6200", "rising"],
   python: ["#616fea", "falling"],
-  sync: ["#4c6a8b", "upright"],
+  sync: ["#264366", "upright"],
   copy: ["#00a5c2", "flat"],
   alloc: ["#70150b", "rising coarse"],
-  call: ["#756f43", "falling coarse"],
+  call: ["#675c2c", "falling coarse"],
   host: ["#ebc7ff", "flat coarse"],
   none: ["#b8bcc4", "upright coarse"],
-  graph: ["#d8c534", "crossed"],
-  others: ["#3a3f47", "crossed coarse"],
+  graph: ["#fdb28f", "crossed"],
+  others: ["#061319", "crossed coarse"],
 };
 
 export class Palette {

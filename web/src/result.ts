@@ -98,7 +98,9 @@ export interface Scope {
   default?: boolean;
   regions: string[] | null;
   name: string;
+  name_short?: string;
   text: string;
+  text_short?: string;
   start_ns: number;
   start_ns_text: string;
   end_ns: number;
@@ -255,7 +257,9 @@ export interface Kernel {
   other_limiters?: OtherLimiter[] | null;
   points?: Point[] | null;
   no_point?: string;
+  no_point_short?: string;
   points_note?: string;
+  points_note_short?: string;
   attained?: number;
   attained_text?: string;
   attained_of?: string;
@@ -294,6 +298,7 @@ export interface Operator {
   share_text?: string;
   kernels?: string[] | null;
   why?: string;
+  why_short?: string;
   links?: OperatorKernel[] | null;
   links_more?: OperatorRest;
   limiter?: OperatorLimiter;
@@ -312,6 +317,7 @@ export interface Roofline {
   roofs: Peak[] | null;
   points: Point[] | null;
   why?: string;
+  why_short?: string;
   clocks?: ClockPair;
 }
 
@@ -319,6 +325,7 @@ export interface Opportunity {
   id: string;
   kind: string;
   title: string;
+  title_short?: string;
   stage?: string;
   kernels?: string[] | null;
   seconds: number;
@@ -468,6 +475,7 @@ export interface Method {
   ladder?: Note[] | null;
   picked?: Picked;
   clock?: string;
+  clock_short?: string;
   thresholds?: Fact[] | null;
   assumptions?: Note[] | null;
   annotation?: Note[] | null;
@@ -675,6 +683,9 @@ export interface RegionKernel {
   calls: number;
   ns: number;
   ns_text: string;
+  own_calls?: number;
+  own_ns?: number;
+  own_ns_text?: string;
   share?: number;
   share_text?: string;
   mean_ns?: number;
@@ -745,6 +756,7 @@ export interface Limiter {
   evidence?: Evidence[] | null;
   why: string;
   need?: string;
+  need_short?: string;
   cause?: Cause;
 }
 
@@ -797,6 +809,7 @@ export interface OperatorLimiter {
   coverage: number;
   coverage_text: string;
   why?: string;
+  why_short?: string;
 }
 
 export interface OperatorModule {
@@ -814,8 +827,10 @@ export interface Peak {
   clock_hz?: number;
   clock_hz_text?: string;
   clock?: string;
+  clock_short?: string;
   measured: boolean;
   basis: string;
+  basis_short?: string;
   gpus?: number;
   published?: boolean;
 }
@@ -828,10 +843,12 @@ export interface ClockPair {
 export interface Evidence {
   metric?: string;
   of?: string;
+  of_short?: string;
   value: number;
   value_text: string;
   unit?: string;
   threshold?: string;
+  threshold_short?: string;
 }
 
 export interface Identity {

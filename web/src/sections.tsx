@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { ReportTable } from "./columns";
+import { shownAt } from "./evidence";
 import { command, count, joined, sentence } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
@@ -27,11 +28,23 @@ export function Findings() {
         {findings.map((f) => (
           <li key={f.id} id={`finding-${f.id}`} class={`finding finding-${f.weight}`}>
             <span class="weight">{say(`weight-${f.weight}`)}</span>
-            <p class="finding-text">{joined((plainly && f.plain) || f.text)}</p>
+            <p class="finding-text">
+              <span class="said">{joined((plainly && f.plain) || f.text)}</span> <FindingLinks id={f.id} />
+            </p>
           </li>
         ))}
       </ol>
     </Section>
+  );
+}
+
+/** Where the evidence of a finding is, and the address of the finding itself. */
+function FindingLinks(p: { id: string }) {
+  const shown = shownAt(useModel(), p.id);
+  return (
+    <span class="finding-links">
+      {shown && <a href={shown[0]}>{shown[1]}</a>} <a class="permalink" href={`#finding-${p.id}`} title={say("link-to-finding")} aria-label={say("link-to-finding")}>#</a>
+    </span>
   );
 }
 

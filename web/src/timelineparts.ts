@@ -15,6 +15,7 @@ export interface Frame {
   quiet: string;
   line: string;
   ground: string;
+  edge: string;
 }
 
 export const axisHeight = 22;

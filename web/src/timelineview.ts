@@ -341,7 +341,7 @@ export class TimelineView {
     const style = getComputedStyle(this.canvas);
     const colour = (name: string) => style.getPropertyValue(name).trim();
     const { from, to, width, height, gutter } = this;
-    const f: Frame = { g, from, to, width, height, gutter, ink: colour("--ink"), quiet: colour("--quiet"), line: colour("--line"), ground: colour("--lane") };
+    const f: Frame = { g, from, to, width, height, gutter, ink: colour("--ink"), quiet: colour("--quiet"), line: colour("--line"), ground: colour("--lane"), edge: colour("--edge") };
     const ratio = this.ratio;
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, width, height);
@@ -408,6 +408,10 @@ export class TimelineView {
     const colour = this.look.colour(row.lane, name);
     g.fillStyle = colour;
     g.fillRect(d.x, row.y, Math.max(width > 3 ? width - 0.6 : width, 0.8), row.height);
+    if (width > 3 && colour.startsWith("#")) {
+      g.fillStyle = f.edge;
+      g.fillRect(d.x, row.y, width - 0.6, 1);
+    }
     if (width <= 34 || row.height < 16) return;
     g.fillStyle = colour.startsWith("#") ? inkOn(colour) : f.ink;
     g.fillText(fit(g, this.look.label(row.lane, { s: start[d.box]!, l: len[d.box]! }, name), width - 8), d.x + 4, row.y + row.height / 2 + 0.5);

@@ -164,7 +164,7 @@ func TestSmallThings(t *testing.T) {
 	r.Kernels[0].Limiter.Kind, r.Kernels[0].Limiter.Level = "small", ptr(0.61)
 	p := open(t, r)
 	p.do(chromedp.EmulateViewport(1280, 900))
-	if got, want := eval[string](p, `document.querySelector(".finding-text").textContent`), "decode is launch-bound: at most 184.0\u00a0ms of 232.5\u00a0ms, 88.1\u00a0% of it, at 4.8\u00a0TB/s"; got != want {
+	if got, want := eval[string](p, `document.querySelector(".finding-text .said").textContent`), "decode is launch-bound: at most 184.0\u00a0ms of 232.5\u00a0ms, 88.1\u00a0% of it, at 4.8\u00a0TB/s"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	if wide := eval[[]string](p, `[...document.querySelectorAll("#kernel-table .level")].filter(e => e.scrollWidth > e.clientWidth || e.getBoundingClientRect().right > e.closest("td").getBoundingClientRect().right - 10).map(e => e.textContent)`); len(wide) != 0 {

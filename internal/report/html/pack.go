@@ -52,13 +52,25 @@ type carried struct {
 	// Changes are what the baseline tells of kernels, by ID.
 	Changes map[string]string `json:"kernel_changes,omitempty"`
 	Flame   analysis.Flame    `json:"flame"`
+	// Where is what shows the evidence of findings, by ID.
+	Where map[string]analysis.Where `json:"where"`
 }
 
 // carry is a result as a page holds it.
 func carry(r *analysis.Result) carried {
 	lines := *r
 	lines.Regions, lines.RegionGroups = r.RegionLines(), nil
-	return carried{&lines, message.Headline(r.Verdict()), message.PageTexts(), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r), analysis.FlameOf(lines.Regions)}
+	return carried{&lines, message.Headline(r.Verdict()), message.PageTexts(), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r), analysis.FlameOf(lines.Regions), evidence(r)}
+}
+
+func evidence(r *analysis.Result) map[string]analysis.Where {
+	out := map[string]analysis.Where{}
+	for i := range r.Findings {
+		if w := r.Where(&r.Findings[i]); w != (analysis.Where{}) {
+			out[r.Findings[i].ID] = w
+		}
+	}
+	return out
 }
 
 func kernelChanges(r *analysis.Result) map[string]string {

@@ -101,7 +101,7 @@ func typeScript(root reflect.Type) string {
 			if name == "bounds" {
 				out.WriteString("  bounds_text: string[] | null;\n")
 			}
-			if f.Type == reflect.TypeFor[*fact.Fact]() {
+			if f.Type == reflect.TypeFor[*fact.Fact]() || f.Type == reflect.TypeFor[fact.Fact]() {
 				fmt.Fprintf(&out, "  %s_short?: string;\n", name)
 			}
 		}
