@@ -97,7 +97,15 @@ export function App(p: { model: Model }) {
 
   return (
     <ModelProvider value={p.model}>
-      <a class="skip" href="#findings">
+      <a
+        class="skip"
+        href="#findings"
+        onClick={(e) => {
+          if (kernel === null) return;
+          e.preventDefault();
+          document.querySelector<HTMLElement>("#kernel-page h1")?.focus();
+        }}
+      >
         {say("skip")}
       </a>
       <Bar onKernel={kernel !== null} />
@@ -298,7 +306,9 @@ function Footer() {
       {licences && (
         <details>
           <summary>{say("licenses")}</summary>
-          <pre>{licences}</pre>
+          <pre tabIndex={0} role="region" aria-label={say("licenses")}>
+            {licences}
+          </pre>
         </details>
       )}
     </footer>

@@ -39,7 +39,7 @@ export function Modules() {
               onClick={() => choose(b === chosen ? "" : b.path)}
               onPointerMove={(e) => showTip(e.clientX, e.clientY, lines(b))}
             >
-              {fitting(b.name, width)}
+              <span class="box-text">{fitting(b.name, width) && b.name}</span>
             </button>
           );
         })}

@@ -143,7 +143,7 @@ function FlameGraph(p: { tops: Node[]; whole: number; by: Measure; selected: Nod
               onFocus={() => setAt(i)}
               onPointerMove={(e) => showTip(e.clientX, e.clientY, lines(b))}
             >
-              {fitting(label(b), b.width)}
+              <span class="box-text">{fitting(label(b), b.width) && label(b)}</span>
             </button>
           );
         })}
