@@ -1,6 +1,8 @@
-import { useMemo, useRef } from "preact/hooks";
+import type { TargetedKeyboardEvent } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { list } from "./list";
 import { useModel } from "./model";
+import { neighbour, type Placed } from "./neighbor";
 import type { ModuleBox } from "./result";
 import { useKept } from "./route";
 import { useTheme } from "./theme";
@@ -20,19 +22,38 @@ export function Modules() {
   const shown = useMemo(() => all.filter((b) => !chosen || inside(b, chosen) || inside(chosen, b)), [all, chosen]);
   const holder = useRef<HTMLDivElement>(null);
   const fitting = useLabels(holder);
+  const [at, setAt] = useState(0);
+  const focusNext = useRef(-1);
+  useEffect(() => {
+    if (focusNext.current < 0) return;
+    holder.current?.querySelectorAll<HTMLElement>(".box")[focusNext.current]?.focus();
+    focusNext.current = -1;
+  });
   if (all.length === 0) return null;
   const depth = shown.reduce((m, b) => Math.max(m, b.depth), 0) + 1;
+  const placed = shown.map((b) => place(b, chosen));
+  const current = Math.min(at, shown.length - 1);
+  /** One stop of the Tab key; arrows go from box to box. */
+  function onKey(e: TargetedKeyboardEvent<HTMLDivElement>) {
+    const next = neighbour(placed, current, e.key);
+    if (next < 0) return;
+    e.preventDefault();
+    focusNext.current = next;
+    setAt(next);
+  }
   const lines = (b: ModuleBox) => [b.path, `${b.ns_text}, ${b.share_text}`];
   return (
     <>
       <h3>{say("modules")}</h3>
-      <div ref={holder} class="flame" id="modules" role="group" aria-label={say("modules-label")} style={{ height: `${depth * boxHeight}px` }} onPointerLeave={hideTip}>
-        {shown.map((b) => {
-          const [from, width] = place(b, chosen);
+      <div ref={holder} class="flame" id="modules" role="group" aria-label={say("modules-label")} style={{ height: `${depth * boxHeight}px` }} onKeyDown={onKey} onPointerLeave={hideTip}>
+        {shown.map((b, i) => {
+          const { from, width } = placed[i]!;
           return (
             <button
               key={b.path}
               type="button"
+              tabIndex={i === current ? 0 : -1}
+              onFocus={() => setAt(i)}
               class={b === chosen ? "box chosen" : "box"}
               aria-label={lines(b).join(", ")}
               style={{ left: `${from * 100}%`, width: `${width * 100}%`, top: `${b.depth * boxHeight}px`, backgroundColor: palette.range(b.name, dark), color: "var(--ink)" }}
@@ -54,8 +75,9 @@ function inside(b: ModuleBox, other: ModuleBox): boolean {
 }
 
 /** Where a box is drawn, as shares of the whole width: those around the chosen one fill it. */
-function place(b: ModuleBox, chosen: ModuleBox | null): [from: number, width: number] {
-  if (!chosen) return [b.from, b.share];
-  if (!inside(b, chosen)) return [0, 1];
-  return [(b.from - chosen.from) / chosen.share, b.share / chosen.share];
+function place(b: ModuleBox, chosen: ModuleBox | null): Placed {
+  const { depth } = b;
+  if (!chosen) return { depth, from: b.from, width: b.share };
+  if (!inside(b, chosen)) return { depth, from: 0, width: 1 };
+  return { depth, from: (b.from - chosen.from) / chosen.share, width: b.share / chosen.share };
 }

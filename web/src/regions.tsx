@@ -6,6 +6,7 @@ import { count, sentence, stop } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Modules } from "./modules";
+import { neighbour } from "./neighbor";
 import { Breakable, Facts, KernelLink, Section } from "./parts";
 import { inkOn } from "./palette";
 import { layOut, regionAt, regionKey, regionName, regionTree, withoutShares, type Flame, type Measure, type Node } from "./regiontree";
@@ -151,27 +152,6 @@ function FlameGraph(p: { tops: Node[]; whole: number; by: Measure; selected: Nod
       <p class="quiet hint">{say(p.by === "wall" ? "flame-help-wall" : "flame-help")}</p>
     </>
   );
-}
-
-function neighbour(boxes: Flame[], at: number, key: string): number {
-  const b = boxes[at]!;
-  const middle = b.from + b.width / 2;
-  switch (key) {
-    case "ArrowDown":
-      return boxes.findIndex((o) => o.depth === b.depth + 1 && o.from + o.width > b.from && o.from < b.from + b.width);
-    case "ArrowUp":
-      return boxes.findIndex((o) => o.depth === b.depth - 1 && o.from <= middle && o.from + o.width >= middle);
-    case "ArrowRight": {
-      const right = boxes.map((o, i) => ({ o, i })).filter((e) => e.o.depth === b.depth && e.o.from > b.from);
-      return right.length ? right.reduce((m, e) => (e.o.from < m.o.from ? e : m)).i : -1;
-    }
-    case "ArrowLeft": {
-      const left = boxes.map((o, i) => ({ o, i })).filter((e) => e.o.depth === b.depth && e.o.from < b.from);
-      return left.length ? left.reduce((m, e) => (e.o.from > m.o.from ? e : m)).i : -1;
-    }
-    default:
-      return -1;
-  }
 }
 
 const step = 200; // children of one region that are shown at once

@@ -197,3 +197,19 @@ func TestBusiestUnitIsNamed(t *testing.T) {
 		t.Errorf("busiest by bytes: %s", got)
 	}
 }
+
+// A region with nested ones shows the kernels that it launches itself beside them,
+// and the whole name of a box is its text, however narrow the box.
+func TestFlameGraphHasOwnKernels(t *testing.T) {
+	r := sample()
+	r.Regions[0].SelfKernels, r.Regions[0].SelfNS = 5, 4_000_000
+	r.Regions[0].Top = []analysis.RegionKernel{{Kernel: 1, Calls: 20, NS: 5_000_000, OwnCalls: 5, OwnNS: 4_000_000}}
+	p := open(t, r)
+	boxes := eval[[]string](p, `(() => { const of = e => [...document.querySelectorAll("#flame .box")].filter(b => b.offsetTop === e.offsetTop); return of([...document.querySelectorAll("#flame .box")].find(b => b.ariaLabel.startsWith("attn,"))).map(b => b.ariaLabel.split(",")[0]) })()`)
+	if !slices.Contains(boxes, "flash_fwd_kernel<64") {
+		t.Errorf("beside attn stand %q", boxes)
+	}
+	if cut := eval[[]string](p, `[...document.querySelectorAll("#flame .box")].filter(b => !b.ariaLabel.startsWith(b.textContent)).map(b => b.textContent)`); len(cut) > 0 {
+		t.Errorf("texts that are not in the names of their boxes: %q", cut)
+	}
+}

@@ -2,11 +2,14 @@ package html
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // On the screen of a laptop the first screen has the verdict, the numbers, the
@@ -21,8 +24,29 @@ func TestFirstScreen(t *testing.T) {
 			}
 		}
 	}
+	if eval[bool](p, `[...document.querySelectorAll(".bar, #first")].some(e => e.textContent.includes("llama-sample"))`) || !eval[bool](p, `document.querySelector("#run").textContent.includes("llama-sample")`) {
+		t.Error("the id of the run stands on the first screen, or not below it")
+	}
 	if dead := eval[[]string](p, `[...document.querySelectorAll("#actions a")].map(a => a.hash.slice(1).split("?")[0]).filter(id => !id.startsWith("/kernel/") && !document.getElementById(id))`); len(dead) > 0 {
 		t.Errorf("links that lead nowhere: %v", dead)
+	}
+}
+
+// Where no saving is known, findings lead to what shows them; every finding has an address.
+func TestFindingsLeadToTheirEvidence(t *testing.T) {
+	r := sample()
+	r.Opportunities = nil
+	r.Parts, r.Job = []analysis.Part{{Stages: []analysis.PartStage{}}}, &analysis.Job{}
+	r.Findings = []analysis.Finding{
+		{ID: "straggler-2", Weight: "high", Fact: fact.New("straggler", fact.Count("rank", 2), fact.NS("ns", 19.9e6), fact.Share("share", 0.3), fact.Count("n", 1), fact.Count("of", 2), fact.NS("mean", 1e6))},
+		{ID: "kernel-k-gemm", Weight: "low", Fact: fact.New("kernel-limited", fact.Kernel("kernel", "nvjet"), fact.ID("limiter", "limiter", "small"), fact.ID("kind", "limits", "small"))},
+	}
+	p := open(t, r)
+	if got := eval[[]string](p, `[...document.querySelectorAll("#actions li > a:last-child, #findings .finding-links a")].map(a => a.hash)`); !slices.Equal(got, []string{"#ranks", "#/kernel/k-gemm", "#ranks", "#finding-straggler-2", "#/kernel/k-gemm", "#finding-kernel-k-gemm"}) {
+		t.Errorf("links: %q", got)
+	}
+	if got := p.text("#actions li:first-child .saves"); !strings.Contains(got, "19.9") {
+		t.Errorf("the wait for the rank reads %q", got)
 	}
 }
 

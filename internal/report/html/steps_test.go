@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -99,6 +100,13 @@ func TestModules(t *testing.T) {
 	if got := eval[string](p, widths); got != "decode 100, layers.* 75, mlp 50, lm_head 25" {
 		t.Errorf("boxes: %s", got)
 	}
+	if got := eval[int](p, `document.querySelectorAll('#modules .box[tabindex="0"]').length`); got != 1 {
+		t.Errorf("the tree is %d stops of the Tab key", got)
+	}
+	p.focus("#modules .box")
+	p.press(kb.ArrowDown)
+	p.press(kb.ArrowRight)
+	p.wait(`document.activeElement.textContent === "lm_head"`)
 	p.click("#modules .box:nth-child(2)")
 	p.wait(widths + ` === "decode 100, layers.* 100, mlp 67"`)
 	p.click("#modules .box:nth-child(2)")
@@ -128,8 +136,26 @@ func TestKernelPlacesMemoryAndStalls(t *testing.T) {
 			t.Errorf("%s does not say %q: %s", selector, want, got)
 		}
 	}
+	if got := p.text("#kernel-grid"); !strings.Contains(got, "2 × 66 × 1") {
+		t.Errorf("below the name stands %q", got)
+	}
+	if got := eval[int](p, `document.querySelectorAll("#memory-chart .flow-none").length`); got != 1 {
+		t.Errorf("%d levels without bytes say so, want the one between SM and L1", got)
+	}
 	if got := p.text("#stalls"); strings.Contains(got, "long_scoreboard") {
 		t.Errorf("a stall without words: %s", got)
+	}
+}
+
+// The page of a kernel says what was not counted, and how to count it.
+func TestKernelPageSaysWhatIsMissing(t *testing.T) {
+	p := open(t, sample())
+	eval[chromedp.Void](p, `location.hash = "#/kernel/k-attn"`)
+	p.wait(`document.querySelector("#kernel-page h1")?.textContent.startsWith("flash")`)
+	for selector, want := range map[string]string{"#memory-chart": "pipeline/ncu=causes", "#stalls": "WarpStateStats", "#durations": "16 launches, 180"} {
+		if got := eval[string](p, `document.querySelector("`+selector+` .quiet")?.textContent ?? ""`); !strings.Contains(got, want) {
+			t.Errorf("%s does not say %q: %q", selector, want, got)
+		}
 	}
 }
 
