@@ -31,7 +31,7 @@ var pageTexts = map[string]string{
 	"busy-and-idle": "Busy and idle", "grid-block": "grid {grid}, block {block}", "gpu": "GPU {device}[: {name}]", "process": "process {id}",
 	"times-clean": "in the unprofiled run", "times-nsys": "under nsys", "launch-bound": "Launch-bound.",
 	"sorted-up": "{table}: sorted by {by}, ascending", "sorted-down": "{table}: sorted by {by}, descending", "table-empty": "Nothing to show.",
-	"table-label": "{table}, {n:row|rows}", "table-first": "The first {n} of {of} rows.",
+	"table-label": "{table}, {n:row|rows}", "table-first": "The first {n} of {of} rows.", "table-narrow": "Not shown for lack of room: {columns}.", "table-all-columns": "All columns",
 
 	"skip": "Skip to the findings", "contents": "Contents", "link-copied": "Link copied", "copy-address": "Copy the address of the page",
 	"cannot-copy": "The browser does not let the page copy; copy its address", "colors": "Colors", "color-auto": "Auto", "color-light": "Light", "color-dark": "Dark",

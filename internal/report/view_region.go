@@ -23,15 +23,15 @@ var resultRegionView = View[regionLine]{
 	Name: "result_regions", Order: Order{Key: "kernel_ns", Descending: true},
 	Columns: []Column[regionLine]{
 		{Key: "path", Title: "region", Format: Name, Value: func(g *regionLine) any { return g.Path }},
-		{Key: "members", Title: "regions", Help: "Regions whose names differ by a number alone, in one line", Unit: Count, Value: func(g *regionLine) any { return orNil(len(g.Members)) }},
+		{Key: "members", Priority: 5, Title: "regions", Help: "Regions whose names differ by a number alone, in one line", Unit: Count, Value: func(g *regionLine) any { return orNil(len(g.Members)) }},
 		{Key: "process", Unit: Count, Value: func(g *regionLine) any { return g.Process }},
 		{Key: "device", Unit: Count, Value: func(g *regionLine) any { return g.Device }},
-		{Key: "instances", Unit: Count, Value: func(g *regionLine) any { return g.Instances }},
+		{Key: "instances", Priority: 2, Unit: Count, Value: func(g *regionLine) any { return g.Instances }},
 		{Key: "wall_ns", Title: "wall, all instances", Help: "How long its ranges were open on the host, added up", Unit: Nanoseconds, Group: "wall", Value: func(g *regionLine) any { return g.WallNS }, Note: asyncNote},
-		{Key: "median_ns", Title: "median instance", Unit: Nanoseconds, Group: "instance", Value: func(g *regionLine) any { return g.several(g.MedianNS) }},
+		{Key: "median_ns", Priority: 3, Title: "median instance", Unit: Nanoseconds, Group: "instance", Value: func(g *regionLine) any { return g.several(g.MedianNS) }},
 		{Key: "min_ns", Title: "fastest instance", Unit: Nanoseconds, Group: "instance", Value: func(g *regionLine) any { return g.several(g.MinNS) }},
-		{Key: "max_ns", Title: "slowest instance", Unit: Nanoseconds, Group: "instance", Value: func(g *regionLine) any { return g.several(g.MaxNS) }, Note: slowestNote},
-		{Key: "outliers", Help: "Instances that took more than twice the median", Unit: Count, Value: func(g *regionLine) any { return orNil(g.Outliers) }},
+		{Key: "max_ns", Priority: 4, Title: "slowest instance", Unit: Nanoseconds, Group: "instance", Value: func(g *regionLine) any { return g.several(g.MaxNS) }, Note: slowestNote},
+		{Key: "outliers", Priority: 7, Help: "Instances that took more than twice the median", Unit: Count, Value: func(g *regionLine) any { return orNil(g.Outliers) }},
 		{Key: "kernel_ns", Title: "GPU time", Help: "Of the kernels launched inside, with those of nested regions", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.KernelNS }},
 		{Key: "self_kernel_ns", Title: "own", Help: "GPU time outside nested regions", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.SelfNS }},
 		{Key: "scope_kernel_ns", Title: "GPU time in the scope", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.ScopeNS }, Show: func(g *regionLine) any {
@@ -54,7 +54,7 @@ var resultRegionView = View[regionLine]{
 			}
 			return ""
 		}},
-		{Key: "coverage", Title: "counted, of GPU time", Help: "Share of the GPU time of the region whose kernels were counted", Unit: Share, Value: func(g *regionLine) any { return g.Coverage }, Note: func(g *regionLine) string {
+		{Key: "coverage", Priority: 6, Title: "counted, of GPU time", Help: "Share of the GPU time of the region whose kernels were counted", Unit: Share, Value: func(g *regionLine) any { return g.Coverage }, Note: func(g *regionLine) string {
 			if g.Coverage == nil && g.Kernels > 0 {
 				return message.Phrase("not-counted-note") + whyNotCounted(&g.Region)
 			}

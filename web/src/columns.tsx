@@ -12,6 +12,7 @@ export interface ViewColumn {
   unit?: string; // of the value; empty for a text
   format?: string;
   align: "left" | "right";
+  priority?: number; // the highest gives way first where space is short; 0 stays
 }
 
 /** A cell: its text, what it is sorted by where that is not the text, and what to know of it. */
@@ -56,6 +57,7 @@ export function columnsOf(table: Table | undefined, drawn: Record<string, Drawn>
       head: c.title,
       title: c.help,
       num,
+      priority: c.priority ?? 0,
       width: d.width,
       room: num ? widthOf(c.title, list(table?.rows), i) : undefined,
       wrap: d.wrap ?? (!num && (d.width !== undefined || list(table?.rows).some((r) => r[i]!.t.length > shortText))),

@@ -2,6 +2,7 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { columnsOf, linesOf } from "./columns";
+import { useFitting } from "./fitting";
 import { count, sentence, stop } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
@@ -159,7 +160,9 @@ const step = 200; // children of one region that are shown at once
 function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n: Node) => void }) {
   const [open, setOpen] = useState(() => new Set(p.roots.filter((r) => p.roots.length <= 8 && r.children.length <= 20).map((r) => r.index)));
   const { result, timed } = useModel();
-  const columns = useMemo(() => columnsOf(result.tables["regions"]), [result]);
+  const declared = useMemo(() => columnsOf(result.tables["regions"]), [result]);
+  const frame = useRef<HTMLDivElement>(null);
+  const { columns, note } = useFitting(frame, declared);
   const lines = useMemo(() => linesOf(result.tables["regions"]), [result]);
   const [limit, setLimit] = useState(step);
   const body = useRef<HTMLTableSectionElement>(null);
@@ -219,7 +222,8 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
     action();
   }
   return (
-    <div class="scroll" role="region" aria-label={say("regions-tree")}>
+    <>
+    <div ref={frame} class="scroll" role="region" aria-label={say("regions-tree")}>
       <table class="data tree" role="treegrid" aria-label={say("regions")} id="region-tree">
         <thead>
           <tr>
@@ -287,6 +291,8 @@ function Tree(p: { roots: Node[]; by: Measure; selected: Node | null; select: (n
         </button>
       )}
     </div>
+    {note}
+    </>
   );
 }
 

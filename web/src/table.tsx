@@ -1,6 +1,7 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
+import { useFitting } from "./fitting";
 import { usePrinting } from "./printing";
 import { useKept } from "./route";
 import { say } from "./words";
@@ -17,6 +18,8 @@ export interface Column<T> {
   /** Long texts take several lines, unless the table has too many rows for that. */
   wrap?: boolean;
   cell: (row: T) => ComponentChildren;
+  /** The column with the highest gives way first where the table is too wide; 0 or none stays. */
+  priority?: number;
   /** What to sort by; a column without it cannot be sorted. */
   key?: (row: T) => number | string;
 }
@@ -49,6 +52,7 @@ export function DataTable<T>(p: Props<T>) {
   const tall = rows.length > plainRows && !printing;
   const virtual = tall && (rows.length > wrappedRows || !p.columns.some((c) => c.wrap));
   const scroller = useRef<HTMLDivElement>(null);
+  const { columns, note } = useFitting(scroller, p.columns);
   const [top, setTop] = useState(0);
   const [active, setActive] = useState(0);
   const focusNext = useRef(-1);
@@ -135,13 +139,13 @@ export function DataTable<T>(p: Props<T>) {
         >
           <caption class="unseen">{p.caption}</caption>
           <colgroup>
-            {p.columns.map((c) => (
+            {columns.map((c) => (
               <col key={c.id} style={{ width: fixed && (c.width ?? c.room) ? `${c.width ?? c.room}rem` : undefined }} />
             ))}
           </colgroup>
           <thead>
             <tr aria-rowindex={1}>
-              {p.columns.map((c) => (
+              {columns.map((c) => (
                 <th key={c.id} scope="col" class={c.num ? "num" : undefined} aria-sort={sort.id === c.id ? (sort.up ? "ascending" : "descending") : undefined} title={c.title}>
                   {c.key && !printing ? (
                     <button type="button" data-sort={c.id} onClick={() => sortBy(c)}>
@@ -171,7 +175,7 @@ export function DataTable<T>(p: Props<T>) {
                   onFocus={() => setActive(at)}
                   onClick={p.open && ((e) => !(e.target as HTMLElement).closest("a, button") && !getSelection()?.toString() && p.open!(row))}
                 >
-                  {p.columns.map((c, n) =>
+                  {columns.map((c, n) =>
                     n === 0 ? (
                       <th key={c.id} scope="row" class={c.num ? "num" : c.wrap && !virtual ? "wrap" : undefined}>
                         {c.cell(row)}
@@ -189,6 +193,7 @@ export function DataTable<T>(p: Props<T>) {
           </tbody>
         </table>
       </div>
+      {note}
       {printing && last < rows.length && (
         <p class="quiet">
           {say("table-first", { n: last, of: rows.length })}
