@@ -73,7 +73,7 @@ func (jb *jobReader) placeRanks(parts []*recording, c *Clock) {
 		}
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(parts[y].row.WallNS, parts[x].row.WallNS) })
-	late := jb.res.Job.latest()
+	late := jb.job.latest()
 	if n := len(order); n > rankLanes { // the slowest, the fastest, the one that is waited for and the slowest of the others
 		kept := slices.Clone(order[:rankLanes-1])
 		if at := slices.Index(order, late); at >= rankLanes-1 && at < n-1 {

@@ -113,6 +113,25 @@ func TestTablesFit(t *testing.T) {
 	}
 }
 
+// A table of more columns than there is room for leaves out those of least priority, says
+// which, and shows all of them when asked to.
+func TestWideTablesLeaveColumnsOut(t *testing.T) {
+	r := sample()
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		s.Name, s.Passes, s.HostMS, s.Synchronous = "execute_context_0(0)_generation_7(7)", 20, ptr(3.379), ptr(false)
+		s.NsysTimes = &analysis.Spread{MedianMS: 3.368, MinMS: 3.348, MaxMS: 3.78, StdMS: 0.093}
+	}
+	p := open(t, r)
+	p.do(chromedp.EmulateViewport(1000, 900))
+	const fits = `(e => e.scrollWidth <= e.clientWidth + 1)(document.querySelector("#stages-table"))`
+	p.wait(fits + ` && document.querySelector("#stages-table + .narrow-note") !== null`)
+	heads := `document.querySelectorAll("#stages-table thead th").length`
+	few := eval[int](p, heads)
+	p.click("#stages-table + .narrow-note button")
+	p.wait(fmt.Sprintf(`%s > %d && document.querySelector("#stages-table + .narrow-note") === null`, heads, few))
+}
+
 // Words of the table of settings are not broken.
 func TestSettingsKeepTheirWords(t *testing.T) {
 	r := sample()
