@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { usePrinting } from "./printing";
 import { say } from "./words";
 
@@ -17,21 +17,20 @@ export function useFitting<C extends Yielding>(frame: { current: HTMLElement | n
   const printing = usePrinting();
   const [all, setAll] = useState(false);
   const [gone, setGone] = useState(0);
-  const width = useRef(0);
+  const [width, setWidth] = useState(0); // of the frame, while it is seen
   const order = columns.filter((c) => c.priority).sort((x, y) => y.priority! - x.priority!);
   useLayoutEffect(() => {
     const e = frame.current;
     if (!e || all || printing) return;
     if (e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1 && gone < order.length) setGone(gone + 1);
-    width.current = e.clientWidth;
     const observer = new ResizeObserver(() => {
-      if (e.clientWidth === width.current) return;
-      width.current = e.clientWidth;
-      setGone(0); // and as many as that width asks for
+      if (e.clientWidth === 0 || e.clientWidth === width) return;
+      setWidth(e.clientWidth);
+      if (width > 0) setGone(0); // and as many as that width asks for
     });
     observer.observe(e);
     return () => observer.disconnect();
-  }, [columns, all, printing, gone, frame.current]);
+  }, [columns, all, printing, gone, width]);
   if (all || printing || gone === 0) return { columns, note: null };
   const left = order.slice(0, gone);
   return {
