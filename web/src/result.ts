@@ -125,6 +125,7 @@ export interface Stage {
   name: string;
   region?: string;
   regions?: string[] | null;
+  steps?: boolean;
   clean_ms?: number;
   clean_ms_text?: string;
   clean_std_ms?: number;
