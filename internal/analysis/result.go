@@ -400,6 +400,7 @@ type Utilization struct {
 	// counters (counted work extrapolated over the region).
 	Method   string   `json:"method"`
 	Value    *float64 `json:"value,omitempty"`    // share of Peak; absent with Why. A GPU that clocks higher than its data sheet can exceed 1
+	AtLeast  bool     `json:"at_least,omitempty"` // Value is a proven lower bound; Why says what it leaves out
 	Achieved float64  `json:"achieved,omitempty"` // per second
 	Peak     Peak     `json:"peak"`
 	Seconds  float64  `json:"seconds,omitempty"`  // the time it is over

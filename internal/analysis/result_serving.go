@@ -63,12 +63,13 @@ type StepClass struct {
 	// Sampled are the sampled counters within the steps, pooled.
 	Sampled []Sampled `json:"sampled,omitempty"`
 
-	// Context is the number of tokens in the cache of a sequence that the work is
-	// counted for, FLOPs and Bytes the work of one step by the model's config; MFU
-	// and MBU hold it against the peaks over the mean time of a step. Roof is the
-	// one that allows less: flops or dram. CacheRead is the number of places that the
-	// engine reads for a sequence, which Bytes counts, where it says that it reads
-	// empty ones too.
+	// Context is the number of keys that a sequence which decodes sees, of prefill the
+	// mean length of a prompt; FLOPs and Bytes are the mean work of a step by the
+	// model's config. MFU and MBU hold it against the peaks over the mean time of a
+	// step; they are there without a value, with the reason, where the work is not
+	// known. Roof is the one that allows less: flops or dram. CacheRead is the number
+	// of places that the engine reads for a sequence, which Bytes counts, where it says
+	// that it reads empty ones too.
 	Context   float64      `json:"context,omitempty"`
 	CacheRead float64      `json:"cache_read,omitempty"`
 	FLOPs     float64      `json:"flops,omitempty"`
@@ -80,6 +81,10 @@ type StepClass struct {
 	// Kernels and Layers are those with most GPU time in the steps.
 	Kernels []StepPart `json:"kernels,omitempty"`
 	Layers  []StepPart `json:"layers,omitempty"`
+
+	// compositions counts the steps by what their names tell; only while the result is
+	// made.
+	compositions map[engine.Step]int
 }
 
 // NextToken divides the mean time from one step that decodes to the next. The

@@ -8,11 +8,8 @@ import (
 
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/flops"
-	"github.com/deepprof/deepprof/internal/gpu"
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -138,7 +135,7 @@ func classSteps(steps []timeline.StepRow) []StepClass {
 	}
 	var out []StepClass
 	for k, list := range byKey {
-		out = append(out, classOf(StepClass{Kind: k.Kind, BatchMin: k.BatchMin, BatchMax: k.BatchMax}, list, total))
+		out = append(out, classOf(StepClass{Kind: k.Kind, BatchMin: k.BatchMin, BatchMax: k.BatchMax, compositions: map[engine.Step]int{}}, list, total))
 	}
 	slices.SortFunc(out, func(x, y StepClass) int {
 		return cmp.Or(cmp.Compare(y.Share, x.Share), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.BatchMin, y.BatchMin))
@@ -170,6 +167,7 @@ func classOf(c StepClass, list []timeline.StepRow, total float64) StepClass {
 			generation = append(generation, float64(n))
 		}
 		sampled.add(s.Sampled)
+		c.compositions[s.Composition]++
 		launches += float64(s.Launches)
 		spent += float64(s.StepNS) + gapOf(s)
 	}
@@ -219,119 +217,6 @@ func nextToken(steps []timeline.StepRow) *NextToken {
 		n.PeriodNS += *part
 	}
 	return &n
-}
-
-// servingWork holds the steps of a server against the peaks, by the work that the
-// config of its model tells.
-func (ut *utilizer) servingWork() error {
-	s := ut.res.Serving
-	if s == nil || len(s.Steps) == 0 {
-		return nil
-	}
-	model, dtype, err := ut.servingModel()
-	if err != nil || model == nil {
-		return err
-	}
-	seen, ok := s.mean(load.Unprofiled, load.Idle, load.Profiled)
-	if seen.prompt <= 0 {
-		ok = s.askedFor(&seen)
-	}
-	if !ok {
-		ut.notes.lack(servingNoContext)
-		return nil
-	}
-	if profiled, _ := s.mean(load.Profiled); profiled.context > 0 {
-		seen.context, seen.read = profiled.context, profiled.read
-	}
-	for i := range s.Steps {
-		ut.stepWork(&s.Steps[i], model, dtype, seen)
-	}
-	return nil
-}
-
-// askedFor fills in the lengths that the client asked for, where no request ended
-// in a window; false where they are not known either.
-func (s *Serving) askedFor(m *clientMeans) bool {
-	if s.Shape == nil {
-		return false
-	}
-	prompt, err := load.ParseDist(s.Shape.Prompt)
-	output, also := load.ParseDist(s.Shape.Output)
-	m.prompt, m.output = prompt.Mean(), output.Mean()
-	return err == nil && also == nil
-}
-
-// servingModel is the model of the plan of a run; nil where it has none.
-func (ut *utilizer) servingModel() (*flops.Model, string, error) {
-	if ut.in.Run == "" {
-		return nil, "", nil
-	}
-	p, err := runs.PlanOf(ut.in.Run)
-	if err != nil || p == nil || p.Model.Config.Values == nil {
-		return nil, "", nil // an older run, or no model
-	}
-	m, err := flops.ParseMap(p.Model.Config.Values)
-	if err != nil {
-		ut.notes.unreadable(err)
-		return nil, "", nil
-	}
-	return m, p.Model.DType, nil
-}
-
-// stepWork counts the work of the steps of a class and holds it against the peaks.
-func (ut *utilizer) stepWork(c *StepClass, m *flops.Model, dtype string, seen clientMeans) {
-	products, ok := c.count(m, dtype, seen)
-	if !ok {
-		return
-	}
-	kind, _ := gpu.Parse(cmp.Or(products, dtype))
-	base := Utilization{Method: methodAnalytic, Seconds: c.Time.Mean / 1e9, Why: because(codeOverNsys)}
-	mfu, mbu := ut.utilization(base, c.FLOPs, string(kind), 0), ut.utilization(base, c.Bytes, levelDRAM, 0)
-	c.MFU, c.MBU = &mfu, &mbu
-	if mfu.Value != nil && mbu.Value != nil {
-		c.Roof = map[bool]string{true: "flops", false: "dram"}[*mfu.Value > *mbu.Value]
-	}
-}
-
-// count fills in the work of a step; products is the type of its matrix products.
-// A decode step reads the cache as full as its clients saw it; where that is not
-// known, with the prompt and half of the answer. Its bytes have the empty places
-// that the engine reads as well.
-func (c *StepClass) count(m *flops.Model, dtype string, seen clientMeans) (products string, ok bool) {
-	shape, stage, read := flops.Shape{DType: dtype}, decodeStage, 0.0
-	switch {
-	case c.Kind == engine.Decode && c.GenerationTokens != nil && *c.GenerationTokens >= 1:
-		c.Context, read = cmp.Or(seen.context, seen.prompt+seen.output/2), seen.read
-		shape.Batch, shape.Prompt, shape.New = int64(*c.GenerationTokens+0.5), int64(c.Context+0.5), 2
-	case c.Kind == engine.Prefill && c.ContextTokens != nil && c.BatchMin >= 1:
-		batch := float64(c.BatchMin+c.BatchMax) / 2
-		c.Context, stage = *c.ContextTokens/batch, prefillStage
-		shape.Batch, shape.Prompt, shape.New = int64(batch+0.5), int64(c.Context+0.5), 1
-	default:
-		return "", false
-	}
-	work, products, ok := stageWork(m, shape, stage)
-	if !ok {
-		return "", false
-	}
-	c.FLOPs, c.Bytes = float64(work.FLOPs), float64(work.Bytes.Total)
-	if read > c.Context {
-		shape.Prompt = int64(read + 0.5)
-		if more, _, ok := stageWork(m, shape, stage); ok {
-			c.CacheRead, c.Bytes = read, float64(more.Bytes.Total)
-		}
-	}
-	return products, true
-}
-
-// stageWork is the work of a stage of a model, and the type of its products.
-func stageWork(m *flops.Model, shape flops.Shape, stage string) (work flops.Stage, products string, ok bool) {
-	counted, err := m.Count(shape)
-	if err != nil {
-		return flops.Stage{}, "", false
-	}
-	work, ok = counted.Stage(stage)
-	return work, counted.Model.Products, ok
 }
 
 // findNextToken says first where the time of the next token goes.

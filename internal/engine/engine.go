@@ -53,6 +53,10 @@ type Engine struct {
 	ReadMetric string
 	// StepMetric is the line of /metrics that counts its steps.
 	StepMetric string
+	// PromptsAlone: a step runs each prompt whole in a pass of its own, with nothing of
+	// it in the cache, and the sequences that decode in another pass. Other engines run
+	// all in one pass, and may have the beginning of a prompt in the cache.
+	PromptsAlone bool
 }
 
 // Profile is a pair of endpoints that call cudaProfilerStart and Stop.
@@ -68,7 +72,7 @@ var engines = []Engine{
 		Name: LLMServer, Commands: []string{"llm_server"}, Port: "8000", PortFlags: []string{"--port"}, Ready: "/health",
 		Profile:     &Profile{Start: "/start_profile", Stop: "/stop_profile", Body: "{}"},
 		CacheMetric: "llm_server_kv_cache_usage_ratio", MemoryMetric: "llm_server_gpu_memory_peak_bytes", StepMetric: "llm_server_steps_total",
-		ReadMetric: "llm_server_kv_cache_read_tokens",
+		ReadMetric: "llm_server_kv_cache_read_tokens", PromptsAlone: true,
 	},
 	{
 		// The front end serves requests; its workers have the profile endpoints, on the

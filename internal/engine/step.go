@@ -95,6 +95,9 @@ func (f *stepForm) read(m []string) Step {
 	if s.GenerationTokens < 0 && s.Generation >= 0 {
 		s.GenerationTokens = s.Generation
 	}
+	if s.Context == 0 {
+		s.ContextTokens = 0
+	}
 	return s
 }
 

@@ -444,8 +444,8 @@ func (m *Model) quantization(s Shape) []fact.Fact {
 		fact.Share("share", quantized/float64(m.Parameters())), fact.Bytes("bytes", m.weightBytes(denseBytes(s.DType))), fact.Name("type", s.DType))}
 }
 
-// products is the type of most matrix products; "" for that of the activations.
-func (m *Model) products() string {
+// Products is the type of most matrix products; "" for that of the activations.
+func (m *Model) Products() string {
 	if m.quant == nil {
 		return ""
 	}

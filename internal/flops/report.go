@@ -269,7 +269,7 @@ func (m *Model) identity(s Shape) Identity {
 	d := m.text
 	id := Identity{
 		Type: m.Type, Parameters: m.Parameters(), ActiveParameters: m.activeParameters(), WeightsBytes: int64(math.Round(m.weightBytes(denseBytes(s.DType)))),
-		Layers: int64(len(d.layers)), Hidden: d.hidden, TiedEmbeddings: d.tied, ImageTokens: m.ImageTokens(), Products: m.products(),
+		Layers: int64(len(d.layers)), Hidden: d.hidden, TiedEmbeddings: d.tied, ImageTokens: m.ImageTokens(), Products: m.Products(),
 	}
 	if m.quant != nil {
 		id.Quantization = m.quant.method
