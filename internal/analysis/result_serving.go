@@ -48,10 +48,12 @@ type StepClass struct {
 	BatchMax int             `json:"batch_max"`
 	Steps    int             `json:"steps"`
 
-	// Tokens of the step, means: of prompts, and of sequences that decode. Absent
-	// where names do not tell.
-	ContextTokens    *float64 `json:"context_tokens,omitempty"`
-	GenerationTokens *float64 `json:"generation_tokens,omitempty"`
+	// Tokens of the step, means: of prompts, and of sequences that decode; beside them
+	// how they spread. Absent where names do not tell.
+	ContextTokens    *float64      `json:"context_tokens,omitempty"`
+	GenerationTokens *float64      `json:"generation_tokens,omitempty"`
+	ContextSpread    *load.Summary `json:"context_tokens_spread,omitempty"`
+	GenerationSpread *load.Summary `json:"generation_tokens_spread,omitempty"`
 
 	Time     load.Summary `json:"time_ns"` // of the range
 	Busy     load.Summary `json:"busy_ns"` // the GPU ran its work
@@ -59,6 +61,11 @@ type StepClass struct {
 	GPU      load.Summary `json:"gpu_ns"`
 	Launches float64      `json:"launches"` // mean
 	Share    float64      `json:"share"`    // of the time of all steps and gaps
+
+	// Histograms of Time, Busy and Gap; absent for a handful of steps.
+	TimeHistogram *Histogram `json:"time_histogram,omitempty"`
+	BusyHistogram *Histogram `json:"busy_histogram,omitempty"`
+	GapHistogram  *Histogram `json:"gap_histogram,omitempty"`
 
 	// Sampled are the sampled counters within the steps, pooled.
 	Sampled []Sampled `json:"sampled,omitempty"`

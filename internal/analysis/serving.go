@@ -177,13 +177,27 @@ func classOf(c StepClass, list []timeline.StepRow, total float64) StepClass {
 	if total > 0 {
 		c.Share = spent / total
 	}
+	// Summaries have sorted the values.
+	c.TimeHistogram, c.BusyHistogram, c.GapHistogram = histogramOf(times), histogramOf(busy), histogramOf(gaps)
 	if n := load.Summarize(context); n.N == len(list) {
-		c.ContextTokens = &n.Mean
+		c.ContextTokens, c.ContextSpread = &n.Mean, &n
 	}
 	if n := load.Summarize(generation); n.N == len(list) {
-		c.GenerationTokens = &n.Mean
+		c.GenerationTokens, c.GenerationSpread = &n.Mean, &n
 	}
 	return c
+}
+
+// histogramOf is a histogram of whole nanoseconds; nil for a handful.
+func histogramOf(sorted []float64) *Histogram {
+	if len(sorted) == 0 {
+		return nil
+	}
+	whole := make([]int64, len(sorted))
+	for i, v := range sorted {
+		whole[i] = int64(v)
+	}
+	return histogram(whole)
 }
 
 // nextToken divides the time of steps and of the gaps before them; nil where no

@@ -17,4 +17,9 @@ var pageLabels = map[string]map[string]string{
 		"gpu_active": "GPU active", "sm_active": "SMs active", "sm_issue": "issue", "tensor_active": "tensor cores",
 		"dram_read": "DRAM read", "dram_write": "DRAM write",
 	},
+	// Parts of the time from one step that decodes to the next.
+	"next_token": {
+		"busy": "the GPU works on decode", "idle": "the GPU waits inside decode steps", "mixed": "steps of prompts and decode together", "prefill": "steps of prompts alone",
+		"gap": "between steps: scheduling, sampling, answers", "other": "steps whose names do not tell",
+	},
 }

@@ -312,6 +312,15 @@ var pagePhrases = map[string]string{
 	"session-cost-unknown":       "Throughput is not compared %s: windows of one kind differ by more than a quarter, because requests come in waves. Longer windows, or lengths that vary, even them out.",
 	"session-cost-latency":       "%s %+.1f %% of the median time between tokens, %s.",
 
+	"load-closed":    "The load: %s, prompts of %s tokens, answers of %s tokens, %d clients, each of which waits for its answer.",
+	"load-open":      "The load: %s, prompts of %s tokens, answers of %s tokens, %g requests/s at random moments, at most %d at once.",
+	"no-goodput":     "No goodput: it needs a target of latency (pipeline.server.load.target_ttft_s, target_tpot_s).",
+	"no-cache-use":   "Use of the KV cache is not known: this engine does not tell it in /metrics.",
+	"no-peak-memory": "The peak of GPU memory is not known: this engine does not tell it in /metrics.",
+
+	// view_serving.go
+	"mfu-and-mbu-of": "MFU and MBU of %s: %s.",
+
 	// md_split.go
 	"part":                   "Part",
 	"row-whole-timeline":     "whole timeline",
@@ -427,6 +436,7 @@ var pagePhrases = map[string]string{
 	"nsys-slowed":             "nsys slowed %s: %s",
 
 	// summary_tables.go
+	"steps-by-time":          "steps by time",
 	"column-kernel-runs":     "a kernel runs",
 	"stage-in-order":         "stage, in order",
 	"stages-in-order":        "stages in the order of the program",

@@ -14,26 +14,64 @@ func (d *doc) serving(r *analysis.Result) {
 	if s == nil {
 		return
 	}
-	d.heading(2, "requests")
-	d.say("windows-lead")
-	writeView(d, RequestView.without("seconds"), pointers(clientWindows(s.Windows)))
-	d.servingCost(message.Phrase("collecting-costs"), s.Collecting, message.Phrase("against-idle-windows"))
-	d.servingCost(message.Phrase("session-itself-costs"), s.Session, message.Phrase("against-start-without-nsys"))
-	d.servingSteps(s)
+	if windows := clientWindows(s.Windows); len(windows) > 0 {
+		d.heading(2, "requests")
+		d.say("windows-lead")
+		writeView(d, RequestView.without("seconds"), pointers(windows))
+		for _, note := range requestNotes(r) {
+			d.line("%s", prose(note))
+		}
+	}
+	d.servingSteps(r)
 }
 
-func (d *doc) servingCost(what string, c *analysis.ServingCost, against string) {
-	if c == nil {
-		return
+// requestNotes say what was asked of the server, what profiling it cost, and why
+// numbers of it are absent.
+func requestNotes(r *analysis.Result) []string {
+	s := r.Serving
+	if s == nil {
+		return []string{message.Phrase("not-a-server-run")}
 	}
+	var out []string
+	if s.Load != "client" {
+		out = append(out, message.Phrase("no-load-client"))
+	}
+	if l := s.Shape; l != nil {
+		if l.Rate > 0 {
+			out = append(out, message.Phrase("load-open", l.Endpoint, l.Prompt, l.Output, l.Rate, l.Concurrency))
+		} else {
+			out = append(out, message.Phrase("load-closed", l.Endpoint, l.Prompt, l.Output, l.Concurrency))
+		}
+	}
+	out = append(out, costNotes("collecting-costs", s.Collecting, "against-idle-windows")...)
+	out = append(out, costNotes("session-itself-costs", s.Session, "against-start-without-nsys")...)
+	lacks := func(id string, of func(*analysis.ServingWindow) bool) {
+		windows := clientWindows(s.Windows)
+		if len(windows) > 0 && !slices.ContainsFunc(windows, func(w analysis.ServingWindow) bool { return of(&w) }) {
+			out = append(out, message.Phrase(id))
+		}
+	}
+	lacks("no-goodput", func(w *analysis.ServingWindow) bool { return w.Stats.GoodPerSecond != nil })
+	lacks("no-cache-use", func(w *analysis.ServingWindow) bool { return w.CacheUse != nil })
+	lacks("no-peak-memory", func(w *analysis.ServingWindow) bool { return w.Memory != nil })
+	return out
+}
+
+// costNotes say what something costs; nothing where it was not compared.
+func costNotes(what string, c *analysis.ServingCost, against string) (out []string) {
+	if c == nil {
+		return nil
+	}
+	what, against = message.Phrase(what), message.Phrase(against)
 	if c.Throughput != nil {
-		d.say("session-cost-throughput", what, 100**c.Throughput, against)
+		out = append(out, message.Phrase("session-cost-throughput", what, 100**c.Throughput, against))
 	} else {
-		d.say("session-cost-unknown", against)
+		out = append(out, message.Phrase("session-cost-unknown", against))
 	}
 	if c.PerToken != nil {
-		d.say("session-cost-latency", what, 100**c.PerToken, against)
+		out = append(out, message.Phrase("session-cost-latency", what, 100**c.PerToken, against))
 	}
+	return out
 }
 
 // clientWindows are the windows in which a client of ours counted.

@@ -19,6 +19,7 @@ type PageTable struct {
 	Columns []ColumnInfo `json:"columns"`
 	Rows    [][]PageCell `json:"rows"`
 	Legend  string       `json:"legend,omitempty"`
+	Notes   []string     `json:"notes,omitempty"` // sentences about the table as a whole
 }
 
 // A PageCell is a cell: its text, what it is sorted by where that is not the text,
@@ -64,7 +65,25 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 		"outliers":       outliersOfPage(r),
 	}
 	addRanks(tables, r)
+	addServing(tables, r)
 	return tables
+}
+
+// addServing adds what the clients of a server saw and its steps; nothing for other
+// programs.
+func addServing(tables map[string]PageTable, r *analysis.Result) {
+	s := r.Serving
+	if s == nil {
+		return
+	}
+	requests := pageTable(RequestView.without("seconds"), pointers(clientWindows(s.Windows)))
+	requests.Notes = requestNotes(r)
+	tables["requests"] = requests
+	tables["next_token"] = pageTable(NextTokenView, pointers(nextTokenParts(r)))
+	tables["engine_steps"] = pageTable(ServingStepView, pointers(s.Steps))
+	tables["step_kernels"] = pageTable(StepKernelView, pointers(stepPartRows(s, kernelsOfSteps, partsOfStep)))
+	tables["step_layers"] = pageTable(StepLayerView, pointers(stepPartRows(s, layersOfSteps, partsOfStep)))
+	tables["steps_over_time"] = pageTable(StepTimeView, pointers(s.OverTime))
 }
 
 // operatorsOfPage has some of the operators, and says below the table why none has

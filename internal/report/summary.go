@@ -40,19 +40,20 @@ type screenful struct {
 	kernels  int                  // rows at least; with 0 the table may be left out
 	scope    int
 	brief    bool // of each finding two sentences at most: what is, and what it is worth
+	few      bool // of a server no table of steps: the first finding says where their time goes
 }
 
 // screenfuls are tried until one fits: kernels give way before findings and
 // warnings, and the first finding gives way last.
 var screenfuls = []screenful{
-	{[...]int{5, 4, 4}, 3, 3, 3, 2, false}, {[...]int{5, 4, 4}, 3, 2, 3, 2, false}, {[...]int{5, 4, 4}, 3, 0, 3, 2, false},
-	{[...]int{5, 3, 3}, 3, 0, 3, 1, false}, {[...]int{4, 3, 3}, 3, 0, 2, 1, false}, {[...]int{4, 3, 3}, 3, 0, 0, 1, false},
-	{[...]int{4, 3, 3}, 3, 0, 0, 1, true}, {[...]int{4, 3, 3}, 0, 0, 0, 1, true}, {[...]int{4, 3, 2}, 0, 0, 0, 1, true}, {[...]int{4, 3, 0}, 0, 0, 0, 1, true},
-	{[...]int{4, 0, 0}, 0, 0, 0, 1, true}, {[...]int{3, 0, 0}, 0, 0, 0, 1, true}, {[...]int{2, 0, 0}, 0, 0, 0, 1, true}, {[...]int{1, 0, 0}, 0, 0, 0, 1, true},
+	{[...]int{5, 4, 4}, 3, 3, 3, 2, false, false}, {[...]int{5, 4, 4}, 3, 2, 3, 2, false, false}, {[...]int{5, 4, 4}, 3, 0, 3, 2, false, false},
+	{[...]int{5, 3, 3}, 3, 0, 3, 1, false, false}, {[...]int{4, 3, 3}, 3, 0, 2, 1, false, false}, {[...]int{4, 3, 3}, 3, 0, 0, 1, false, false},
+	{[...]int{4, 3, 3}, 3, 0, 0, 1, true, false}, {[...]int{4, 3, 3}, 0, 0, 0, 1, true, false}, {[...]int{4, 3, 2}, 0, 0, 0, 1, true, false}, {[...]int{4, 3, 0}, 0, 0, 0, 1, true, false},
+	{[...]int{4, 0, 0}, 0, 0, 0, 1, true, false}, {[...]int{4, 0, 0}, 0, 0, 0, 1, true, true}, {[...]int{3, 0, 0}, 0, 0, 0, 1, true, true}, {[...]int{2, 0, 0}, 0, 0, 0, 1, true, true}, {[...]int{1, 0, 0}, 0, 0, 0, 1, true, true},
 }
 
 // everything is what a log gets.
-var everything = screenful{[...]int{noLimit, noLimit, noLimit}, noLimit, noLimit, mostKernels, noLimit, false}
+var everything = screenful{[...]int{noLimit, noLimit, noLimit}, noLimit, noLimit, mostKernels, noLimit, false, false}
 
 // noLimit is more lines than any text has.
 const noLimit = math.MaxInt32
@@ -105,13 +106,11 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	lines = append(lines, "")
 	found, told := summaryLines(r, o, f)
 	lines = append(lines, found...)
-	stages, dropped, err := stageLines(r, o.Width)
+	tables, err := timeTables(r, o, f.few)
 	if err != nil {
 		return nil, err
 	}
-	if len(stages) > 0 {
-		lines = append(append(append(lines, ""), stages...), dropped...)
-	}
+	lines = append(lines, tables...)
 	foot := summaryFoot(r, o, f, len(r.Findings)-told)
 	// A table of kernels needs a blank line and its header; the prompt that
 	// follows needs a line too.

@@ -2,12 +2,72 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
 )
+
+// timeTables are the stages; of a server what its clients saw, and its steps in
+// place of stages where they are known; few leaves them to the report. A blank line
+// is before each.
+func timeTables(r *analysis.Result, o SummaryOptions, few bool) (lines []string, err error) {
+	add := func(table, dropped []string, failed error) {
+		if len(table) > 0 {
+			lines = append(append(append(lines, ""), table...), dropped...)
+		}
+		err = errors.Join(err, failed)
+	}
+	if r.Serving == nil {
+		add(stageLines(r, o.Width))
+		return lines, err
+	}
+	windows, steps := clientWindows(r.Serving.Windows), r.Serving.Steps
+	if !o.Log { // a screen has room for one window of a kind, and for a few kinds of steps
+		windows = lastOfEachKind(windows)
+		steps = steps[:min(len(steps), screenSteps)]
+	}
+	requests, view := RequestView, ServingStepView.titled("kind", message.Phrase("steps-by-time"))
+	add(fitted(requests, windows, o, []string{"window", "requests", "ttft_p50_ns", "ttft_p99_ns", "tpot_p50_ns", "tpot_p99_ns", "tokens_per_s", "goodput_per_s", "cache_use", "memory_peak_bytes"},
+		[]string{"window", "ttft_p50_ns", "tpot_p50_ns", "tokens_per_s", "goodput_per_s"}))
+	switch {
+	case few && len(lines) > 0:
+		return lines, err
+	case len(steps) == 0:
+		add(stageLines(r, o.Width))
+		return lines, err
+	}
+	add(fitted(view, steps, o, []string{"kind", "batch", "steps", "share", "step_median_ns", "busy_median_ns", "gap_before_median_ns", "mfu", "mbu", "roof"},
+		[]string{"kind", "batch", "share", "step_median_ns", "busy_median_ns", "mfu", "mbu"}))
+	return lines, err
+}
+
+// fitted is a table of the columns that are wanted, or on a screen that is too
+// narrow for them of a few that fit 80 columns.
+func fitted[T any](v View[T], rows []T, o SummaryOptions, wanted, few []string) (lines, below []string, err error) {
+	v.Legend, v.Order = "", Order{}
+	t := v.only(wanted...).table(Slice(rows), nil)
+	lines, below, err = tableLines(t, o.Width, "")
+	if o.Log || len(t.dropped) == 0 {
+		return lines, below, err
+	}
+	return tableLines(v.only(few...).table(Slice(rows), nil), o.Width, "")
+}
+
+// screenSteps is how many kinds of steps a screen shows.
+const screenSteps = 3
+
+// lastOfEachKind leaves one window of each kind, the last.
+func lastOfEachKind(windows []analysis.ServingWindow) (out []analysis.ServingWindow) {
+	for i, w := range windows {
+		if !slices.ContainsFunc(windows[i+1:], func(later analysis.ServingWindow) bool { return later.Kind == w.Kind }) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
 
 // stageLines are the stages and how they are sorted: in the head, unless that would
 // take the place of a column, else in a line of its own.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/load"
@@ -64,36 +65,34 @@ func ofSummary(of func(*load.Stats) load.Summary, which func(load.Summary) float
 // Requests shows what the clients of a server saw.
 func Requests(r *analysis.Result) Printable {
 	var rows []analysis.ServingWindow
-	var notes []string
-	switch {
-	case r.Serving == nil:
-		notes = append(notes, message.Phrase("not-a-server-run"))
-	case r.Serving.Load != "client":
-		notes = append(notes, message.Phrase("no-load-client"))
-		fallthrough
-	default:
+	if r.Serving != nil {
 		rows = r.Serving.Windows
 	}
-	return RequestView.table(Slice(rows), func() []string { return notes })
+	return RequestView.table(Slice(rows), func() []string { return requestNotes(r) })
 }
 
 // ServingStepView are the steps of a server by kind and batch size.
 var ServingStepView = View[analysis.StepClass]{
 	Name: "steps", Order: Order{Key: "share", Descending: true}, Everything: "--all",
-	Legend: "over all profiled windows; MFU and MBU by the model's config over the mean time of a step",
+	Legend: "over all profiled windows; MFU and MBU by the model's config, over the mean time of a step under nsys",
 	Columns: []Column[analysis.StepClass]{
 		{Key: "kind", Value: func(c *analysis.StepClass) any { return string(c.Kind) }},
 		{Key: "batch", Value: func(c *analysis.StepClass) any { return batchName(c) }},
 		{Key: "steps", Priority: 1, Unit: Count, Value: func(c *analysis.StepClass) any { return c.Steps }},
 		{Key: "share", Unit: Share, Value: func(c *analysis.StepClass) any { return c.Share }},
 		{Key: "context_tokens", Title: "prompt tokens", Priority: 5, Unit: Count, Value: func(c *analysis.StepClass) any { return rounded(c.ContextTokens) }},
+		{Key: "context_tokens_p99", Title: "p99", Priority: 9, Unit: Count, Value: func(c *analysis.StepClass) any { return tokensP99(c.ContextSpread) }},
+		{Key: "generation_tokens", Title: "decode tokens", Priority: 6, Unit: Count, Value: func(c *analysis.StepClass) any { return rounded(c.GenerationTokens) }},
+		{Key: "generation_tokens_p99", Title: "p99", Priority: 9, Unit: Count, Value: func(c *analysis.StepClass) any { return tokensP99(c.GenerationSpread) }},
 		{Key: "step_median_ns", Title: "median", Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return int64(c.Time.P50) }},
 		{Key: "step_p99_ns", Title: "p99", Priority: 3, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return int64(c.Time.P99) }},
 		{Key: "busy_median_ns", Title: "GPU busy, median", Priority: 1, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return int64(c.Busy.P50) }},
-		{Key: "gap_before_median_ns", Title: "gap before, median", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return medianNS(c.Gap) }},
+		{Key: "busy_p99_ns", Title: "p99", Priority: 8, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return percentileNS(c.Busy, p99) }},
+		{Key: "gap_before_median_ns", Title: "gap before, median", Priority: 2, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return percentileNS(c.Gap, p50) }},
+		{Key: "gap_before_p99_ns", Title: "p99", Priority: 8, Unit: Nanoseconds, Group: "time", Value: func(c *analysis.StepClass) any { return percentileNS(c.Gap, p99) }},
 		{Key: "launches", Priority: 4, Unit: Count, Value: func(c *analysis.StepClass) any { return int64(c.Launches + 0.5) }},
-		{Key: "mfu", Title: "MFU", Priority: 2, Unit: Share, Value: func(c *analysis.StepClass) any { return useValue(c.MFU) }},
-		{Key: "mbu", Title: "MBU", Unit: Share, Value: func(c *analysis.StepClass) any { return useValue(c.MBU) }},
+		{Key: "mfu", Title: "MFU", Priority: 2, Unit: Share, Value: func(c *analysis.StepClass) any { return useValue(c.MFU) }, Note: func(c *analysis.StepClass) string { return useNote(c.MFU) }},
+		{Key: "mbu", Title: "MBU", Unit: Share, Value: func(c *analysis.StepClass) any { return useValue(c.MBU) }, Note: func(c *analysis.StepClass) string { return useNote(c.MBU) }},
 		{Key: "roof", Title: "limiting roof", Priority: 6, Value: func(c *analysis.StepClass) any {
 			return orNil(map[string]string{"flops": "arithmetic", "dram": message.Phrase("memory-bandwidth")}[c.Roof])
 		}},
@@ -128,7 +127,54 @@ func useValue(u *analysis.Utilization) any {
 	return *u.Value
 }
 
+// useNote says what to know of the use of a peak, such as why it is absent.
+func useNote(u *analysis.Utilization) string {
+	if u == nil {
+		return ""
+	}
+	return message.Join(u.Why)
+}
+
+// tokensP99 is a percentile of tokens; nil where names of steps do not tell them.
+func tokensP99(s *load.Summary) any {
+	if s == nil {
+		return nil
+	}
+	return int64(s.P99)
+}
+
+// percentileNS is a percentile of a distribution in whole nanoseconds; nil for an
+// empty one.
+func percentileNS(s load.Summary, which func(load.Summary) float64) any {
+	if s.N == 0 {
+		return nil
+	}
+	return int64(which(s))
+}
+
 // ServingSteps shows the steps of a server.
 func ServingSteps(r *analysis.Result) Printable {
-	return ServingStepView.table(Slice(r.Serving.Steps), func() []string { return nil })
+	return ServingStepView.table(Slice(r.Serving.Steps), func() []string { return stepNotes(r.Serving.Steps) })
+}
+
+// stepNotes say of each kind of step what is to be known of its MFU and MBU: each
+// sentence once, with the kinds that it is about.
+func stepNotes(steps []analysis.StepClass) []string {
+	of := map[string][]string{}
+	var order []string
+	for i := range steps {
+		c := &steps[i]
+		why := useNote(c.MFU)
+		if why == "" || useValue(c.MFU) != nil && !c.MFU.AtLeast {
+			continue
+		}
+		if of[why] == nil {
+			order = append(order, why)
+		}
+		of[why] = append(of[why], stepClassName(c))
+	}
+	for i, why := range order {
+		order[i] = message.Phrase("mfu-and-mbu-of", strings.Join(of[why], "; "), why)
+	}
+	return order
 }

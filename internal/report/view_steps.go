@@ -2,7 +2,6 @@ package report
 
 import (
 	"github.com/deepprof/deepprof/internal/analysis"
-	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/message"
 )
 
@@ -54,6 +53,41 @@ var StepTimeView = View[analysis.StepsAt]{
 	},
 }
 
+// A nextTokenPart is a part of the time from one step that decodes to the next.
+type nextTokenPart struct {
+	id     string // a label of the domain next_token
+	ns     float64
+	period float64
+}
+
+// NextTokenView is where the time of the next token goes.
+var NextTokenView = View[nextTokenPart]{
+	Name: "next_token", Order: Order{Words: "what it goes to"},
+	Legend: "the mean time from one step that decodes to the next, over all profiled windows",
+	Columns: []Column[nextTokenPart]{
+		{Key: "part", Title: "the time goes to", Value: func(p *nextTokenPart) any { return p.id }, Show: func(p *nextTokenPart) any { return message.Label("next_token", p.id) }},
+		{Key: "mean_ns", Title: "mean", Unit: Nanoseconds, Value: func(p *nextTokenPart) any { return int64(p.ns) }},
+		{Key: "share", Unit: Share, Value: func(p *nextTokenPart) any { return p.ns / p.period }},
+	},
+}
+
+// nextTokenParts are the parts that are there; none where no step decodes.
+func nextTokenParts(r *analysis.Result) (rows []nextTokenPart) {
+	if r.Serving == nil || r.Serving.NextToken == nil || r.Serving.NextToken.PeriodNS <= 0 {
+		return nil
+	}
+	n := r.Serving.NextToken
+	for _, p := range []nextTokenPart{
+		{"busy", n.BusyNS, n.PeriodNS}, {"idle", n.IdleNS, n.PeriodNS}, {"mixed", n.MixedNS, n.PeriodNS},
+		{"prefill", n.PromptNS, n.PeriodNS}, {"gap", n.GapNS, n.PeriodNS}, {"other", n.OtherNS, n.PeriodNS},
+	} {
+		if p.ns > 0 {
+			rows = append(rows, p)
+		}
+	}
+	return rows
+}
+
 // stepPartRows are the parts of all classes, at most so many of each; 0 is all.
 func stepPartRows(s *analysis.Serving, of func(*analysis.StepClass) []analysis.StepPart, top int) []stepPartRow {
 	var rows []stepPartRow
@@ -76,6 +110,9 @@ func layersOfSteps(c *analysis.StepClass) []analysis.StepPart  { return c.Layers
 var StepsBy = map[string]func(*analysis.Result) Printable{
 	"kernel": func(r *analysis.Result) Printable { return stepPartTable(StepKernelView, r, kernelsOfSteps) },
 	"layer":  func(r *analysis.Result) Printable { return stepPartTable(StepLayerView, r, layersOfSteps) },
+	"token": func(r *analysis.Result) Printable {
+		return NextTokenView.table(Slice(nextTokenParts(r)), func() []string { return notServed(r) })
+	},
 	"time": func(r *analysis.Result) Printable {
 		var rows []analysis.StepsAt
 		if r.Serving != nil {
@@ -105,13 +142,18 @@ func notServed(r *analysis.Result) []string {
 // has.
 const partsOfStep = 5
 
-// servingSteps writes the steps of a server: by kind and batch size, what they are
-// made of, and over time.
-func (d *doc) servingSteps(s *analysis.Serving) {
+// servingSteps writes the steps of a server: where the time of the next token goes,
+// the steps by kind and batch size, what they are made of, and over time.
+func (d *doc) servingSteps(r *analysis.Result) {
+	s := r.Serving
 	if len(s.Steps) == 0 {
 		return
 	}
 	d.heading(2, "steps-of-engine")
+	if parts := nextTokenParts(r); len(parts) > 0 {
+		d.line("%s:", upperFirst(NextTokenView.Legend))
+		writeView(d, NextTokenView, pointers(parts))
+	}
 	writeView(d, ServingStepView, pointers(s.Steps))
 	if rows := stepPartRows(s, kernelsOfSteps, partsOfStep); len(rows) > 0 {
 		d.heading(3, "step-kernels-title")
@@ -144,12 +186,4 @@ func sampledShare(metrics ...string) func(*analysis.StepClass) any {
 		}
 		return sum
 	}
-}
-
-// medianNS is the median of a distribution in whole nanoseconds; nil for an empty one.
-func medianNS(s load.Summary) any {
-	if s.N == 0 {
-		return nil
-	}
-	return int64(s.P50)
 }

@@ -194,7 +194,7 @@ func stepsOf(ctx context.Context, r *Request) (*Answer, error) {
 	}
 	table, ok := report.StepsBy[r.By]
 	if !ok {
-		return nil, usagef("--by %q: steps are divided by kernel, layer or time", r.By)
+		return nil, usagef("--by %q: steps are divided by kernel, layer, time or token", r.By)
 	}
 	return ofResult("steps", table)(ctx, r)
 }

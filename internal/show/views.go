@@ -65,10 +65,10 @@ func Views() []View {
 		},
 		{
 			Name: "steps", Short: "Steps of decode and other loops: distribution of step time, GPU time and gaps; each step with --all",
-			Long:    "For a server --by divides its kinds of steps by kernel or layer, or shows all steps over time.",
+			Long:    "For a server --by divides its kinds of steps by kernel or layer, shows all steps over time, or where the time of the next token goes.",
 			Example: "  deepprof show steps latest\n  deepprof show steps latest --all\n  deepprof show steps latest --by layer",
-			Params:  launchParams(byParam("kernel, layer, time"), Param{"distribution", "the distribution of the steps, which a terminal shows by itself, also as JSON, CSV or Markdown", func(r *Request) any { return &r.Distribution }}),
-			Tables:  []report.Declared{report.ModelStepView, report.StepGroupView, report.ServingStepView, report.StepKernelView, report.StepLayerView, report.StepTimeView}, answer: stepsOf,
+			Params:  launchParams(byParam("kernel, layer, time, token"), Param{"distribution", "the distribution of the steps, which a terminal shows by itself, also as JSON, CSV or Markdown", func(r *Request) any { return &r.Distribution }}),
+			Tables:  []report.Declared{report.ModelStepView, report.StepGroupView, report.ServingStepView, report.StepKernelView, report.StepLayerView, report.StepTimeView, report.NextTokenView}, answer: stepsOf,
 		},
 		{
 			Name: "ranges", Short: "Every instance of every NVTX range",
