@@ -14,7 +14,6 @@ import (
 // Codes of why the work of steps is not known, and of what to know of it. The last
 // two make it at least.
 const (
-	codeOverSteps      fact.Code = "over-nsys-steps"
 	codeStepNoConfig   fact.Code = "step-no-config"
 	codeStepNoContext  fact.Code = "step-no-context"
 	codeStepUntold     fact.Code = "step-untold"    // names do not tell prompts, sequences and their tokens
@@ -118,7 +117,7 @@ func (ut *utilizer) stepWork(c *StepClass, w *stepCounter) {
 		return
 	}
 	kind, _ := gpu.Parse(cmp.Or(w.model.Products(), w.dtype))
-	base.Seconds, base.Why = c.Time.Mean/1e9, because(codeOverSteps)
+	base.Seconds = c.Time.Mean / 1e9
 	for _, code := range w.notes(c) {
 		base.Why = append(base.Why, fact.New(code))
 		base.AtLeast = base.AtLeast || code != codePassEach

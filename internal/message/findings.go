@@ -182,7 +182,6 @@ var utilizationWords = map[fact.Code]words{
 	"over-nsys-no-unprofiled": {Text: "over the time under nsys, because there is no unprofiled run"},
 	"over-nsys-no-stage-time": {Text: "over the time under nsys, because the unprofiled run has no time of this stage"},
 	"over-nsys-other-shape":   {Text: "over the time under nsys, because the unprofiled run had another shape"},
-	"over-nsys-steps":         {Text: "over the mean time of these steps under nsys"},
 	"step-no-config":          {Text: "the work of a step is not known, because the run names no model whose config tells it (model=...)"},
 	"step-no-context":         {Text: "how full the cache is while these sequences decode is not known: no client of deepprof's own drove the server"},
 	"step-untold":             {Text: "the names of these steps do not tell how many prompts, how many sequences that decode and how many tokens of each they have"},

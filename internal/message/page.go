@@ -17,6 +17,8 @@ var pageLabels = map[string]map[string]string{
 		"gpu_active": "GPU active", "sm_active": "SMs active", "sm_issue": "issue", "tensor_active": "tensor cores",
 		"dram_read": "DRAM read", "dram_write": "DRAM write",
 	},
+	// The roof that allows steps of a server less.
+	"step_roof": {"flops": "arithmetic", "dram": "memory"},
 	// Parts of the time from one step that decodes to the next.
 	"next_token": {
 		"busy": "the GPU works on decode", "idle": "the GPU waits inside decode steps", "mixed": "steps of prompts and decode together", "prefill": "steps of prompts alone",

@@ -77,6 +77,12 @@ var pageTexts = map[string]string{
 	"inclusive": "Inclusive", "exclusive": "Exclusive", "exclusive-help": "Launches outside nested ranges", "exclusive-absent": "No launch outside nested ranges has a counter for it", "share-counted": ", {share} counted",
 	"modules": "Modules", "modules-label": "Modules by GPU time. Enter zooms.",
 
+	"requests-short": "Requests", "requests-table": "What clients saw in each window", "next-token": "Where the {time} to the next token go", "next-token-table": "Where the time of the next token goes", "as-table": "As a table",
+	"engine-steps": "Steps of the engine by kind and batch size", "step-kind": "{kind}[, batch {batch}]", "busy-axis": "GPU busy in a step", "gap-axis": "gap before a step",
+	"step-kernels": "Kernels of each kind of step", "step-layers": "Layers of each kind of step", "over-time": "Steps over time", "window-number": "window {n}", "n-steps": "{n:step|steps}",
+	"over-time-tokens": "Tokens of a step, mean", "over-time-time": "Time of a step, mean", "over-time-busy": "GPU busy, of the time of steps", "over-time-gap": "Gap before a step, mean",
+	"over-time-label": "{what}, over time; at most {most}", "over-time-most": "up to {most}", "tokens-in-steps": "{prompt} of prompts, {decode} of decode in {n:step|steps}",
+	"decode-tokens": "decode", "prompt-tokens": "prompts",
 	"steps": "Steps", "steps-table": "Distribution of the steps", "steps-what": "steps", "steps-axis": "duration of a step", "layers-over-steps": "Layers over steps",
 	"outliers": "Layers that took longer than usual", "strip-step": "{group}, step {first}[ to {last}]", "strip-axis": "number of the step, {group}", "strip-label": "GPU time of each layer in each step; the table below lists what stands out",
 	"histogram-launches": "launches", "histogram-none": "No durations to show.", "histogram-label": "{what}; the table below has the numbers",

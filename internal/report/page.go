@@ -76,11 +76,11 @@ func addServing(tables map[string]PageTable, r *analysis.Result) {
 	if s == nil {
 		return
 	}
-	requests := pageTable(RequestView.without("seconds"), pointers(clientWindows(s.Windows)))
+	requests := pageTable(RequestView.without("seconds", "itl_p50_ns", "itl_p99_ns"), pointers(clientWindows(s.Windows)))
 	requests.Notes = requestNotes(r)
 	tables["requests"] = requests
 	tables["next_token"] = pageTable(NextTokenView, pointers(nextTokenParts(r)))
-	tables["engine_steps"] = pageTable(ServingStepView, pointers(s.Steps))
+	tables["engine_steps"] = pageTable(ServingStepView.without("context_tokens_p99", "generation_tokens_p99", "busy_p99_ns", "launches", "bytes"), pointers(s.Steps))
 	tables["step_kernels"] = pageTable(StepKernelView, pointers(stepPartRows(s, kernelsOfSteps, partsOfStep)))
 	tables["step_layers"] = pageTable(StepLayerView, pointers(stepPartRows(s, layersOfSteps, partsOfStep)))
 	tables["steps_over_time"] = pageTable(StepTimeView, pointers(s.OverTime))

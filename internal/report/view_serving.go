@@ -25,10 +25,10 @@ var RequestView = View[analysis.ServingWindow]{
 		{Key: "tpot_p99_ns", Title: "p99", Priority: 6, Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.TPOT }, p99)},
 		{Key: "itl_p50_ns", Title: "between tokens p50", Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.ITL }, p50)},
 		{Key: "itl_p99_ns", Title: "p99", Priority: 5, Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.ITL }, p99)},
-		{Key: "e2e_p50_ns", Title: "end to end p50", Priority: 2, Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.EndToEnd }, p50)},
-		{Key: "e2e_p99_ns", Title: "p99", Priority: 7, Unit: Nanoseconds, Group: "latency", Value: ofSummary(func(s *load.Stats) load.Summary { return s.EndToEnd }, p99)},
+		{Key: "e2e_p50_ns", Title: "end to end p50", Priority: 2, Unit: Nanoseconds, Group: "whole", Value: ofSummary(func(s *load.Stats) load.Summary { return s.EndToEnd }, p50)},
+		{Key: "e2e_p99_ns", Title: "p99", Priority: 7, Unit: Nanoseconds, Group: "whole", Value: ofSummary(func(s *load.Stats) load.Summary { return s.EndToEnd }, p99)},
 		{Key: "tokens_per_s", Title: "tokens/s", Unit: Count, Value: ofStats(func(s *load.Stats) any { return int64(s.TokensPerSecond + 0.5) })},
-		{Key: "goodput_per_s", Title: "good requests/s", Priority: 3, Format: Words, Value: ofStats(func(s *load.Stats) any {
+		{Key: "goodput_per_s", Title: "good requests/s", Priority: 3, Format: Number, Value: ofStats(func(s *load.Stats) any {
 			if s.GoodPerSecond == nil {
 				return nil
 			}
@@ -95,7 +95,7 @@ var ServingStepView = View[analysis.StepClass]{
 		{Key: "mbu", Title: "MBU", Unit: Share, Value: func(c *analysis.StepClass) any { return useValue(c.MBU) }, Note: func(c *analysis.StepClass) string { return useNote(c.MBU) }},
 		{Key: "roof", Title: "limiting roof", Priority: 6, Value: func(c *analysis.StepClass) any {
 			return orNil(map[string]string{"flops": "arithmetic", "dram": message.Phrase("memory-bandwidth")}[c.Roof])
-		}},
+		}, Show: func(c *analysis.StepClass) any { return orNil(message.Label("step_roof", c.Roof)) }},
 		{Key: "bytes", Priority: 7, Unit: Bytes, Value: func(c *analysis.StepClass) any { return orNil(c.Bytes) }},
 		{Key: "tensor_sampled", Title: "tensor cores, sampled", Priority: 4, Unit: Share, Value: sampledShare("tensor_active")},
 		{Key: "dram_sampled", Title: "DRAM, sampled", Priority: 3, Unit: Share, Value: sampledShare("dram_read", "dram_write")},

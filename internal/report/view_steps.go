@@ -62,7 +62,7 @@ type nextTokenPart struct {
 
 // NextTokenView is where the time of the next token goes.
 var NextTokenView = View[nextTokenPart]{
-	Name: "next_token", Order: Order{Words: "what it goes to"},
+	Name: "steps", Order: Order{Words: "what it goes to"},
 	Legend: "the mean time from one step that decodes to the next, over all profiled windows",
 	Columns: []Column[nextTokenPart]{
 		{Key: "part", Title: "the time goes to", Value: func(p *nextTokenPart) any { return p.id }, Show: func(p *nextTokenPart) any { return message.Label("next_token", p.id) }},

@@ -13,6 +13,7 @@ import { Regions } from "./regions";
 import { Roofline } from "./roofline";
 import { addressNow, useRoute } from "./route";
 import { Doubts, Environment, Findings, Method, Opportunities, UtilisationTable } from "./sections";
+import { Requests } from "./serving";
 import { Stages } from "./stages";
 import { Steps } from "./steps";
 import { choose, useTheme, type Choice } from "./theme";
@@ -23,6 +24,7 @@ import { say } from "./words";
 /** Sections by ID, with that of their name in the contents. */
 const places: [id: string, name: string][] = [
   ["findings", "findings"],
+  ["requests", "requests-short"],
   ["time", "time"],
   ["timeline", "timeline"],
   ["ranks", "ranks"],
@@ -200,6 +202,7 @@ function Overview() {
     <>
       <First />
       <Findings />
+      <Requests />
       <Stages />
       <Timeline />
       <Ranks />

@@ -28,6 +28,7 @@ export interface Table {
   columns: ViewColumn[] | null;
   rows: Cell[][] | null;
   legend?: string;
+  notes?: string[]; // sentences about the table as a whole
 }
 
 /** A row of a table, and its place among the things that the table lists. */

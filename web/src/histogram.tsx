@@ -4,12 +4,12 @@ import type { Histogram } from "./result";
 import { hideTip, showTip } from "./tip";
 import { say } from "./words";
 
-const width = 520;
 const height = 206;
 const margin = { left: 8, right: 8, top: 18, bottom: 44 };
 
 /** Bars of equal width, one a bin; the bounds stand below. */
-export function HistogramPlot(p: { histogram: Histogram; label: string; what?: string; axis?: string }) {
+export function HistogramPlot(p: { histogram: Histogram; label: string; what?: string; axis?: string; width?: number }) {
+  const width = p.width ?? 520; // pixels at which texts have their size
   const what = p.what ?? say("histogram-launches");
   const counts = list(p.histogram.counts);
   const bounds = list(p.histogram.bounds);
@@ -19,7 +19,7 @@ export function HistogramPlot(p: { histogram: Histogram; label: string; what?: s
   const floor = height - margin.bottom;
   const texts = list(p.histogram.bounds_text);
   const range = (i: number) => say("from-to", { from: texts[i]!, to: texts[i + 1] ?? texts[i]! });
-  const every = Math.max(1, Math.ceil(counts.length / 5));
+  const every = Math.max(1, Math.ceil(counts.length / (width < 400 ? 3 : 5)));
   return (
     <>
       <div class="plot">

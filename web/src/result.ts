@@ -641,6 +641,7 @@ export interface Utilization {
   method: string;
   value?: number;
   value_text?: string;
+  at_least?: boolean;
   achieved?: number;
   peak: Peak;
   seconds?: number;
@@ -1087,6 +1088,8 @@ export interface StepClass {
   steps: number;
   context_tokens?: number;
   generation_tokens?: number;
+  context_tokens_spread?: Summary;
+  generation_tokens_spread?: Summary;
   time_ns: Summary;
   busy_ns: Summary;
   gap_before_ns: Summary;
@@ -1094,6 +1097,9 @@ export interface StepClass {
   launches: number;
   share: number;
   share_text: string;
+  time_histogram?: Histogram;
+  busy_histogram?: Histogram;
+  gap_histogram?: Histogram;
   sampled?: Sampled[] | null;
   context?: number;
   cache_read?: number;

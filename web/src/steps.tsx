@@ -8,6 +8,7 @@ import { useModel } from "./model";
 import { Section } from "./parts";
 import type { LayerStrip, StripColumn } from "./result";
 import { linkTo } from "./route";
+import { EngineSteps } from "./serving";
 import { useTheme } from "./theme";
 import { hideTip, showTip } from "./tip";
 import { say } from "./words";
@@ -15,21 +16,27 @@ import { say } from "./words";
 /** How the steps of the timeline differ: durations by kind, and layers that took longer than usual. */
 export function Steps() {
   const { result } = useModel();
-  const steps = result.steps;
-  if (!steps) return null;
-  const plots = list(steps.groups).filter((g) => g.histogram);
-  const strip = steps.strip;
+  const served = list(result.serving?.steps).length > 0;
+  if (!result.steps && !served) return null;
+  const plots = list(result.steps?.groups).filter((g) => g.histogram);
+  const strip = result.steps?.strip;
   return (
     <Section id="steps" title={say("steps")}>
-      <ReportTable name="steps" caption={say("steps-table")} />
-      <div class="columns histograms">
-        {plots.map((g) => (
-          <div key={g.stage} class="step-histogram">
-            <h3>{g.stage}</h3>
-            <HistogramPlot histogram={g.histogram!} label={`${g.stage}: ${count(g.steps)}`} what={say("steps-what")} axis={say("steps-axis")} />
+      {served ? (
+        <EngineSteps />
+      ) : (
+        <>
+          <ReportTable name="steps" caption={say("steps-table")} />
+          <div class="columns histograms">
+            {plots.map((g) => (
+              <div key={g.stage} class="step-histogram">
+                <h3>{g.stage}</h3>
+                <HistogramPlot histogram={g.histogram!} label={`${g.stage}: ${count(g.steps)}`} what={say("steps-what")} axis={say("steps-axis")} />
+              </div>
+            ))}
           </div>
-        ))}
-      </div>
+        </>
+      )}
       {strip && (
         <>
           <h3>{say("layers-over-steps")}</h3>
