@@ -396,9 +396,15 @@ func (r *Row) decideTested(o Options, tests int) {
 	enough := len(r.BaseSamples)+len(r.NewSamples) >= 2*leastRepeats
 	switch least := max(apart, e.floor); {
 	case enough && *r.P <= o.alpha() && (e.low > 0 || e.high < 0) && math.Abs(e.change) >= least:
-		r.Verdict = Slower
-		if (e.change < 0) != metrics[r.Metric].higherIsBetter {
+		switch m := metrics[r.Metric]; {
+		case m.neutral && e.change > 0:
+			r.Verdict = More
+		case m.neutral:
+			r.Verdict = Fewer
+		case (e.change < 0) != m.higherIsBetter:
 			r.Verdict = Faster
+		default:
+			r.Verdict = Slower
 		}
 	case enough && e.low >= -apart && e.high <= apart:
 		r.Verdict = NoChange

@@ -58,7 +58,7 @@ func (c Claim) covers(r *Row) bool {
 		whole := r.Kind == Total || r.Kind == Kernel && r.Metric != LaunchTime || r.Kind == Layer || r.Kind == Operator || r.Kind == Region && r.Metric == Launches || r.Kind == Step && r.Metric == Launches
 		return whole && r.Clock != Unprofiled
 	case claimRegions:
-		return r.Kind == Region || r.Kind == Layer || r.Kind == Step
+		return r.Kind == Region || r.Kind == Layer || r.Kind == Step || r.Kind == Sample
 	case claimRanks:
 		return r.Kind == Rank
 	case claimKernels:
@@ -145,7 +145,7 @@ func unknown(base, fresh []Run) (d Differ) {
 // notMeasured marks rows of kinds of which a side measured nothing: what it lacks
 // need not be gone. It returns these kinds as differences.
 func notMeasured(rows []Row) (d Differ) {
-	for _, kind := range []Kind{Step, Layer, Region, Operator, Kernel} {
+	for _, kind := range []Kind{Sample, Step, Layer, Region, Operator, Kernel} {
 		base, fresh := map[Clock]bool{}, map[Clock]bool{}
 		for i := range rows {
 			if r := &rows[i]; r.Kind == kind && len(r.BaseSamples) > 0 {

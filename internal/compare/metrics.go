@@ -16,11 +16,12 @@ type Kind string
 const (
 	Total    Kind = "total"
 	Stage    Kind = "stage"
-	MFU      Kind = "mfu" // of a stage
+	MFU      Kind = "mfu" // of a stage, or of steps of a kind: "step NAME"
 	MBU      Kind = "mbu"
 	Workload Kind = "workload" // what the program measured of itself
 	Request  Kind = "request"  // what the clients of a server saw
 	Rank     Kind = "rank"     // a process of a job
+	Sample   Kind = "sample"   // counters that nsys sampled in steps of a kind or in a region
 	Step     Kind = "step"
 	Layer    Kind = "layer" // STAGE/place in the model
 	Region   Kind = "region"
@@ -29,7 +30,7 @@ const (
 )
 
 // kinds are all of them, in order.
-var kinds = []Kind{Total, Stage, MFU, MBU, Workload, Request, Rank, Step, Layer, Region, Operator, Kernel}
+var kinds = []Kind{Total, Stage, MFU, MBU, Workload, Request, Rank, Sample, Step, Layer, Region, Operator, Kernel}
 
 // Kinds lists all kinds in the order in which they are shown.
 func Kinds() []string { return asTexts(kinds) }
@@ -57,6 +58,8 @@ const (
 	ModelBytes Metric = "model_bytes"
 	Errors     Metric = "errors" // requests that failed
 
+	Used          Metric = "used"          // share of the key-value cache
+	Gap           Metric = "gap_before"    // time between the step before and this one
 	Communication Metric = "communication" // time in which a kernel of a collective ran
 	Exposed       Metric = "exposed"       // the part of it in which no other kernel did
 )
@@ -65,6 +68,7 @@ var metrics = map[Metric]struct {
 	unit           string
 	counted        bool // without noise where the runs of a side agree
 	higherIsBetter bool
+	neutral        bool // neither more nor less is better
 }{
 	Time: {unit: "ns"}, GPUTime: {unit: "ns"}, LaunchTime: {unit: "ns"},
 	Launches: {unit: "count", counted: true}, Kernels: {unit: "count", counted: true}, CopyBytes: {unit: "byte", counted: true},
@@ -72,6 +76,9 @@ var metrics = map[Metric]struct {
 	Value: {unit: ""}, Rate: {unit: "1/s", higherIsBetter: true}, Memory: {unit: "byte", counted: true},
 	Errors: {unit: "count", counted: true}, Communication: {unit: "ns"}, Exposed: {unit: "ns"},
 	ModelFLOPs: {unit: "flop", counted: true}, ModelBytes: {unit: "byte", counted: true},
+	Used: {unit: "share", neutral: true}, Gap: {unit: "ns"},
+	"gpu_active": {unit: "share", neutral: true}, "sm_active": {unit: "share", neutral: true}, "sm_issue": {unit: "share", neutral: true},
+	"tensor_active": {unit: "share", neutral: true}, "dram_read": {unit: "share", neutral: true}, "dram_write": {unit: "share", neutral: true},
 }
 
 // A Clock is what a time was measured by.

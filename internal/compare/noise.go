@@ -74,6 +74,9 @@ func noiseOf(r *Row, all []float64, o Options) Noise {
 
 // suggest writes a rule that a change by the factor exp(most), up or down, keeps.
 func (v *Noise) suggest(most float64) {
+	if metrics[v.Metric].neutral {
+		return
+	}
 	form, change := "%s < +%g%%", math.Expm1(most)
 	if metrics[v.Metric].higherIsBetter {
 		form, change = "%s > -%g%%", -math.Expm1(-most)

@@ -66,6 +66,53 @@ func servers(t *testing.T, seed uint64, n int, slower float64, concurrency int) 
 	return side
 }
 
+// Steps of a server are compared with their gap and use, and so are the counters that
+// were sampled in them: more of those is neither faster nor slower.
+func TestStepsAndSamples(t *testing.T) {
+	side := func(seed uint64, gap, dram float64) []Run {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		list := servers(t, seed, 5, 1, 8)
+		for i := range list {
+			by := 1 + 0.003*rng.NormFloat64()
+			use := func(x float64) *analysis.Utilization { return &analysis.Utilization{Value: &x} }
+			bound := use(0.2 * by)
+			bound.AtLeast = true
+			s := list[i].Result.Serving
+			times := func(ns float64) load.Summary { return load.Summary{N: 50, Mean: ns * by, P50: ns * by} }
+			s.Steps = []analysis.StepClass{
+				{Kind: "decode", BatchMin: 8, BatchMax: 8, Steps: 50, Share: 0.9, Time: times(8e6), GPU: times(6e6), Gap: times(gap), MFU: use(0.02 * by), MBU: use(0.6 * by), Sampled: []analysis.Sampled{{Metric: "dram_read", Mean: dram * by, Samples: 90}}},
+				{Kind: "mixed", BatchMin: 8, BatchMax: 8, Steps: 5, Share: 0.1, Time: times(30e6), MFU: bound},
+			}
+			memory, used := 18e9, 0.25*by
+			s.Windows[0].Memory, s.Windows[0].CacheUse = &memory, &used
+			list[i].Result.Sampled = []analysis.SampledRegion{{Path: "execute_context_0(0)_generation_8(8)", Metrics: []analysis.Sampled{{Metric: "dram_read", Mean: 0.5}}}}
+		}
+		return list
+	}
+	c := mustCompare(t, side(1, 1e6, 0.5), side(2, 1.5e6, 0.6))
+	for key, want := range map[Key]Verdict{
+		{Step, "decode batch 8-8", Gap}: Slower, {Step, "decode batch 8-8", Time}: NoChange, {MBU, "step decode batch 8-8", Share}: NoChange,
+		{Sample, "decode batch 8-8", "dram_read"}: More, {Request, "memory_peak", Memory}: NoChange, {Request, "cache_use", Used}: NoChange,
+	} {
+		if r := c.find(key); r == nil || r.Verdict != want {
+			t.Errorf("%v: %+v, want %s", key, r, want)
+		}
+	}
+	if c.find(Key{MFU, "step mixed batch 8-8", Share}) != nil {
+		t.Error("a lower bound is compared")
+	}
+	if c.find(Key{Sample, "execute_context_0(0)_generation_8(8)", "dram_read"}) != nil {
+		t.Error("a step of a server is compared twice")
+	}
+	rule, err := ParseRule("sample:decode batch 8-8.dram_read < +5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply([]Rule{rule}); err != nil || c.Gate.Outcome != Fail {
+		t.Errorf("%v %v", c.Gate, err)
+	}
+}
+
 // A slower server is found by what its clients saw without a profiler, and rules
 // hold it.
 func TestRequests(t *testing.T) {

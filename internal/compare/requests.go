@@ -5,6 +5,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
 // clockOf says what was on while a window of a server was measured; false for
@@ -38,6 +39,12 @@ var requestValues = []struct {
 	{"e2e_p99", Time, func(s *load.Stats) (float64, int) { return s.EndToEnd.P99, s.EndToEnd.N }},
 	{"tokens", Rate, func(s *load.Stats) (float64, int) { return s.TokensPerSecond, s.Tokens }},
 	{"requests", Rate, func(s *load.Stats) (float64, int) { return s.RequestsPerSec, s.Requests }},
+	{"goodput", Rate, func(s *load.Stats) (float64, int) {
+		if s.GoodPerSecond == nil {
+			return 0, 0
+		}
+		return *s.GoodPerSecond, s.Requests
+	}},
 }
 
 // addRequests takes what the clients of a server saw: one sample of each kind of
@@ -47,6 +54,12 @@ func (s *samples) addRequests(r *analysis.Result) {
 		return
 	}
 	of, errors := map[Key]map[Clock][]float64{}, map[Clock]float64{}
+	note := func(k Key, clock Clock, x float64) {
+		if of[k] == nil {
+			of[k] = map[Clock][]float64{}
+		}
+		of[k][clock] = append(of[k][clock], x)
+	}
 	for i := range r.Serving.Windows {
 		w := &r.Serving.Windows[i]
 		clock, ok := clockOf(w.Kind)
@@ -56,19 +69,25 @@ func (s *samples) addRequests(r *analysis.Result) {
 		errors[clock] += float64(w.Stats.Errors)
 		for _, v := range requestValues {
 			if x, n := v.of(w.Stats); n > 0 {
-				k := Key{Request, v.name, v.metric}
-				if of[k] == nil {
-					of[k] = map[Clock][]float64{}
-				}
-				of[k][clock] = append(of[k][clock], x)
+				note(Key{Request, v.name, v.metric}, clock, x)
 			}
 		}
+		if w.CacheUse != nil {
+			note(cacheUse, clock, *w.CacheUse)
+		}
+		if w.Memory != nil {
+			note(memoryPeak, clock, *w.Memory)
+		}
 	}
-	for i, v := range requestValues {
-		k := Key{Request, v.name, v.metric}
+	order := []Key{}
+	for _, v := range requestValues {
+		order = append(order, Key{Request, v.name, v.metric})
+	}
+	order = append(order, memoryPeak, cacheUse)
+	for i, k := range order {
 		for _, clock := range preferred {
 			if values := of[k][clock]; len(values) > 0 {
-				s.add(k, clock, median(values), float64(len(requestValues)-i))
+				s.add(k, clock, median(values), float64(len(order)-i))
 			}
 		}
 	}
@@ -80,7 +99,12 @@ func (s *samples) addRequests(r *analysis.Result) {
 	s.addServingSteps(r.Serving.Steps)
 }
 
-// addServingSteps takes the steps of a server by kind and batch size.
+// cacheUse is the used share of the key-value cache, memoryPeak the peak of GPU
+// memory.
+var cacheUse, memoryPeak = Key{Request, "cache_use", Used}, Key{Request, "memory_peak", Memory}
+
+// addServingSteps takes the steps of a server by kind and batch size, with their use
+// of the peaks and the counters that were sampled in them.
 func (s *samples) addServingSteps(list []analysis.StepClass) {
 	for i := range list {
 		c := &list[i]
@@ -93,6 +117,42 @@ func (s *samples) addServingSteps(list []analysis.StepClass) {
 		if c.GPU.N > 0 && c.GPU.P50 > 0 {
 			s.add(Key{Step, name, GPUTime}, OnGPU, c.GPU.P50, weight)
 		}
+		if c.Gap.N > 0 {
+			s.add(Key{Step, name, Gap}, UnderNsys, c.Gap.P50, weight)
+		}
+		s.addStepUse(MFU, name, c.MFU, weight)
+		s.addStepUse(MBU, name, c.MBU, weight)
+		s.addSampled(name, c.Sampled, weight)
+	}
+}
+
+// addStepUse leaves out lower bounds: their ratio says nothing.
+func (s *samples) addStepUse(kind Kind, name string, use *analysis.Utilization, weight float64) {
+	if use != nil && use.Value != nil && !use.AtLeast {
+		s.add(Key{kind, "step " + name, Share}, UnderNsys, *use.Value, weight)
+	}
+}
+
+// sampledDepth is how deep a region may lie whose sampled counters are compared: the
+// phases of a program and their steps. More would only make every verdict harder.
+const sampledDepth = 2
+
+// addSamples takes the counters that nsys sampled in regions; those of a server are
+// taken by kind of step.
+func (s *samples) addSamples(r *analysis.Result) {
+	if r.Serving != nil && len(r.Serving.Steps) > 0 {
+		return
+	}
+	for i := range r.Sampled {
+		if g := &r.Sampled[i]; len(nvtx.SplitPath(g.Path)) <= sampledDepth {
+			s.addSampled(g.Path, g.Metrics, float64(g.SpanNS))
+		}
+	}
+}
+
+func (s *samples) addSampled(name string, list []analysis.Sampled, weight float64) {
+	for _, m := range list {
+		s.add(Key{Sample, name, Metric(m.Metric)}, UnderNsys, m.Mean, weight)
 	}
 }
 

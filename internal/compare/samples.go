@@ -45,6 +45,7 @@ func collect(side []Run, operators Clock) *samples {
 			s.addRegions(r)
 			s.addOperators(r, operators)
 			s.addRequests(r)
+			s.addSamples(r)
 			s.addRanks(r)
 		}
 	}

@@ -25,7 +25,7 @@ const (
 // firstKinds are the kinds that everybody needs; the others are details.
 var (
 	firstKinds  = []compare.Kind{compare.Total, compare.Stage, compare.MFU, compare.MBU, compare.Workload, compare.Request, compare.Rank}
-	detailKinds = []compare.Kind{compare.Step, compare.Layer, compare.Region, compare.Operator, compare.Kernel}
+	detailKinds = []compare.Kind{compare.Step, compare.Sample, compare.Layer, compare.Region, compare.Operator, compare.Kernel}
 )
 
 // CompareText writes a comparison for a terminal.
