@@ -34,6 +34,7 @@ func writeBench(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 		b.stage(&st)
 	}
 	b.ranks(r)
+	b.serving(r)
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
 		if !k.Untimed && k.Calls > 0 {
@@ -41,7 +42,7 @@ func writeBench(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 		}
 	}
 	if b.err == nil && b.lines == 0 {
-		return nil, usagef("export bench %s: there is no time of a stage or a kernel to write", s.Run)
+		return nil, usagef("export bench %s: there is no time of a stage, a kernel, a step or a request to write", s.Run)
 	}
 	return nil, b.err
 }

@@ -37,7 +37,9 @@ func writeOpenMetrics(ctx context.Context, s *Source, w io.Writer) ([]string, er
 	}
 	families := append(runFamilies(result), stageFamilies(result)...)
 	families = append(append(families, regionFamilies(result)...), kernelFamilies(result)...)
-	families = append(families, rankFamilies(result)...)
+	for _, more := range []func(*analysis.Result) []family{rankFamilies, requestFamilies, stepFamilies, sampledFamilies} {
+		families = append(families, more(result)...)
+	}
 	for _, f := range families {
 		if err := f.write(w, clean(s.Run)); err != nil {
 			return nil, err

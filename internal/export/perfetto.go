@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -57,7 +58,8 @@ type slice struct {
 	launch     uint64 // place of a kernel in the file, from 1; 0 for others
 	kernel     *kernelWords
 	config     string
-	bytes      int64 // of a copy; -1 for others
+	bytes      int64        // of a copy; -1 for others
+	step       *engine.Step // of a serving engine; nil for others
 }
 
 // perfetto writes one timeline.
@@ -204,6 +206,16 @@ func (p *perfetto) emit(s *slice) {
 	if s.bytes >= 0 {
 		out.annotateUint("bytes", uint64(s.bytes))
 	}
+	if s.step != nil {
+		for _, n := range []struct {
+			name  string
+			value int
+		}{{"prompts", s.step.Context}, {"prompt_tokens", s.step.ContextTokens}, {"sequences", s.step.Generation}, {"decode_tokens", s.step.GenerationTokens}} {
+			if n.value >= 0 { // the name of the step tells it
+				out.annotateUint(n.name, uint64(n.value))
+			}
+		}
+	}
 	out.emit(start)
 	out.end(track, end)
 }
@@ -321,7 +333,11 @@ func (p *perfetto) ranges(context.Context) error {
 			p.dropped++
 			continue
 		}
-		w.put(slice{start: r.Start, end: r.End, on: p.nvtx(r.Kind.String(), r.Thread, r.Domain), name: clean(p.e.Name(r.Name)), bytes: -1})
+		name := p.e.Name(r.Name)
+		w.put(slice{start: r.Start, end: r.End, on: p.nvtx(r.Kind.String(), r.Thread, r.Domain), name: clean(name), bytes: -1})
+		if step, ok := engine.ParseStep(name); ok {
+			w.put(slice{start: r.Start, end: r.End, on: p.lane(laneKey{"steps", r.Thread, 0}, p.threads[r.Thread], "steps"), name: stepName(step), step: &step, bytes: -1})
+		}
 	}
 	w.close()
 	if p.region != nil {
@@ -343,6 +359,14 @@ func (p *perfetto) ranges(context.Context) error {
 	}
 	w.close()
 	return nil
+}
+
+// stepName is what a step of a serving engine computes, and for how many sequences.
+func stepName(s engine.Step) string {
+	if n := s.Batch(); n >= 0 {
+		return fmt.Sprintf("%s, batch %d", s.Kind, n)
+	}
+	return string(s.Kind)
 }
 
 // nvtx is the track of ranges or marks of a domain on a thread.
