@@ -3,8 +3,11 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"strings"
 
+	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -21,7 +24,7 @@ type Sampled struct {
 // time from its first work on the GPU to its last. Where no CUDA was traced, it is
 // the time of its ranges, which holds work that is still queued before it.
 type SampledRegion struct {
-	Path      string    `json:"path"`
+	Path      string    `json:"path"`      // with the kind of a step of a serving engine in place of its name
 	Instances int       `json:"instances"` // with a reading
 	SpanNS    int64     `json:"span_ns"`   // of these
 	Metrics   []Sampled `json:"metrics"`
@@ -82,17 +85,18 @@ func sampleRegions(t *timeline.Timeline) (regions []SampledRegion) {
 			}
 			start, span = *r.ProjectedStart, r.ProjectedNS
 		}
-		if span < minSpan {
+		path, ok := sampledPath(r.Path)
+		if span < minSpan || !ok {
 			continue
 		}
 		got := t.SampledWithin(start, start+span)
 		if got == nil {
 			continue
 		}
-		s := byPath[r.Path]
+		s := byPath[path]
 		if s == nil {
-			s = &sum{SampledRegion: SampledRegion{Path: r.Path}}
-			byPath[r.Path] = s
+			s = &sum{SampledRegion: SampledRegion{Path: path}}
+			byPath[path] = s
 		}
 		s.Instances++
 		s.SpanNS += span
@@ -107,6 +111,22 @@ func sampleRegions(t *timeline.Timeline) (regions []SampledRegion) {
 		return cmp.Or(cmp.Compare(y.SpanNS, x.SpanNS), cmp.Compare(x.Path, y.Path))
 	})
 	return regions[:min(len(regions), maxSampled)]
+}
+
+// sampledPath is the region that the readings of a range count to: steps of a serving
+// engine fall together by their kind, since their names differ with each batch. False
+// for a step itself: steps have their counters by kind and batch size.
+func sampledPath(path string) (string, bool) {
+	parts := nvtx.SplitPath(path)
+	for i := range parts {
+		if s, ok := engine.ParseStep(parts[i]); ok {
+			if i == len(parts)-1 {
+				return "", false
+			}
+			parts[i] = string(s.Kind)
+		}
+	}
+	return strings.Join(parts, "/"), true
 }
 
 // findSampled states what sampled counters tell where no counters were taken: of

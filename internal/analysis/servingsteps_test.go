@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/engine"
@@ -44,6 +45,20 @@ func TestServerWindow(t *testing.T) {
 	}
 	if gpu != 39190789 { // of all kernels in the file, by SQL
 		t.Errorf("steps have %d ns of GPU time", gpu)
+	}
+	// Regions of the steps fall together by kind; the steps themselves have theirs by
+	// kind and batch size.
+	paths := map[string]SampledRegion{}
+	for _, g := range r.Sampled {
+		paths[g.Path] = g
+	}
+	if g := paths["mixed/Llama"]; g.Instances != 1 || g.SpanNS < 30e6 || len(g.Metrics) != 6 || g.Metrics[0].Samples < 300 || len(paths) != len(r.Sampled) {
+		t.Errorf("sampled regions: %+v", r.Sampled)
+	}
+	for path := range paths {
+		if path != "mixed/Llama" && !strings.HasPrefix(path, "mixed/Llama/") {
+			t.Errorf("sampled region %s", path)
+		}
 	}
 	steps, tokens := 0, int64(0)
 	for _, at := range s.OverTime {

@@ -50,14 +50,14 @@ func TestServingInTexts(t *testing.T) {
 			`deepprof_next_token_seconds{run="server_window",part="mixed"} 0.0142`,
 			`deepprof_sampled_ratio{run="server_window",of="steps",kind="decode",batch="8",metric="dram_read"} 0.3`,
 			`deepprof_sampled_readings{run="server_window",of="steps",kind="mixed",batch="8",metric="tensor_active"} 426`,
-			`deepprof_sampled_error_ratio{run="server_window",of="region",region="execute_context_1(512)_generation_7(7)",metric="tensor_active"} 0.0`,
+			`deepprof_sampled_error_ratio{run="server_window",of="region",region="mixed/Llama",metric="tensor_active"} 0.0`,
 		},
 		"bench": {
 			"BenchmarkRequests/kind=idle/window=idle-1 8 300 tokens/s 4 requests/s 3.5 good-requests/s 2e+07 ttft-p50-ns 5e+07 ttft-p99-ns",
 			"BenchmarkRequests/kind=profiled/window=window-1 1 250 tokens/s",
 			"BenchmarkStep/kind=mixed/batch=8 1 4.26", " gap-ns/op", " launches/op",
 			"BenchmarkSampled/of=steps/kind=decode/batch=8 100 ", " tensor_active ",
-			"BenchmarkSampled/of=region/region=execute_context_0(0)_generation_8(8) ",
+			"BenchmarkSampled/of=region/region=mixed_Llama ",
 		},
 	} {
 		got := string(exported(t, format, s))
