@@ -123,3 +123,32 @@ func TestStepWorkAbsent(t *testing.T) {
 		}
 	}
 }
+
+// TestMixedAgainstSamples holds the bytes that are counted for a step against the DRAM
+// reads that nsys sampled in it on an H200: 7 sequences of about 580 keys beside a
+// prompt of 512 tokens, in two passes. Weights that were counted once would be half.
+func TestMixedAgainstSamples(t *testing.T) {
+	r := analyzeFiles(t, "../nsys/testdata/exports/server_window.sqlite.gz")
+	a := analyzerWith(Input{})
+	a.res.Environment = r.Environment
+	tested := 0
+	for i := range r.Serving.Steps {
+		c := &r.Serving.Steps[i]
+		a.utilizer().stepWork(c, &stepCounter{model: llama8B(t), dtype: "bf16", context: 580, read: 704, alone: true})
+		if c.MBU == nil || c.MBU.Value == nil || c.MBU.AtLeast || c.MFU.Value == nil {
+			t.Errorf("%s of batch %d: %+v", c.Kind, c.BatchMin, c.MBU)
+			continue
+		}
+		for _, m := range c.Sampled {
+			if m.Metric == "dram_read" {
+				tested++
+				if math.Abs(*c.MBU.Value-m.Mean) > m.Error {
+					t.Errorf("%s of batch %d: MBU %.3f, sampled %.3f ± %.3f", c.Kind, c.BatchMin, *c.MBU.Value, m.Mean, m.Error)
+				}
+			}
+		}
+	}
+	if tested != 3 {
+		t.Errorf("%d kinds of steps have samples", tested)
+	}
+}
