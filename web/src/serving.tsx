@@ -86,11 +86,11 @@ export function EngineSteps() {
         <div key={name} class="step-kind">
           <h3>{name}</h3>
           <div class="columns histograms three">
-            {([[s.time_histogram, "steps-axis"], [s.busy_histogram, "busy-axis"], [s.gap_histogram, "gap-axis"]] as const).map(
+            {([[s.time_histogram, say("steps-axis")], [s.busy_histogram, say("busy-axis")], [s.gap_histogram, say("gap-axis")]] as const).map(
               ([h, axis]) =>
                 h && (
                   <div key={axis} class="step-histogram">
-                    <HistogramPlot histogram={h} label={`${name}, ${say(axis)}`} what={say("steps-what")} axis={say(axis)} width={340} />
+                    <HistogramPlot histogram={h} label={`${name}, ${axis}`} what={say("steps-what")} axis={axis} width={340} />
                   </div>
                 ),
             )}
@@ -123,7 +123,7 @@ interface Measure {
   id: string;
   of: (s: StepsAt) => number[];
   text: (s: StepsAt) => string;
-  legend?: string[];
+  legend?: () => string[];
 }
 
 const measures: Measure[] = [
@@ -131,7 +131,7 @@ const measures: Measure[] = [
     id: "tokens",
     of: (s) => [s.generation_tokens / s.steps, s.context_tokens / s.steps],
     text: (s) => say("tokens-in-steps", { prompt: s.context_tokens, decode: s.generation_tokens, n: s.steps }),
-    legend: ["decode-tokens", "prompt-tokens"],
+    legend: () => [say("decode-tokens"), say("prompt-tokens")],
   },
   { id: "time", of: (s) => [s.step_mean_ns], text: (s) => s.step_mean_ns_text },
   { id: "busy", of: (s) => [s.busy_share], text: (s) => s.busy_share_text },
@@ -175,9 +175,9 @@ function Bars(p: { steps: StepsAt[]; measure: Measure }) {
     <figure class="plot" data-measure={p.measure.id}>
       <figcaption>
         {say(`over-time-${p.measure.id}`)}
-        {legend && legend.map((id, i) => (
-          <span key={id} class="legend-item">
-            <Swatch colour={colours[i]!} /> {say(id)}
+        {legend?.().map((text, i) => (
+          <span key={i} class="legend-item">
+            <Swatch colour={colours[i]!} /> {text}
           </span>
         ))}
       </figcaption>
