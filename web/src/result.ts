@@ -1069,6 +1069,8 @@ export interface ServingWindow {
   report?: string;
   kernels?: number;
   cut?: boolean;
+  connections?: number;
+  engine_steps?: number;
   cache_use?: number;
   memory_peak_bytes?: number;
   memory_peak_bytes_text?: string;
