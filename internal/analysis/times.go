@@ -265,9 +265,8 @@ func (tl *timed) aside() *timed {
 	mine := *tl
 	mine.paintings = map[workKey]*painting{}
 	mine.whole = sync.OnceValue(func() *painting {
-		p := *tl.whole()
-		p.starts, p.ends = cursor{}, cursor{}
-		return &p
+		p := tl.whole() // whose cursors the other goroutine moves
+		return &painting{labels: p.labels, call: p.call, blocks: p.blocks, end: p.end, sums: p.sums}
 	})
 	return &mine
 }
