@@ -6,6 +6,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 var serverWords = map[fact.Code]words{
 	"server-measured":     {Text: "the server was measured without a profiler"},
 	"server-profiled":     {Text: "{n:window of the server was|windows of the server were} profiled"},
+	"server-counted":      {Text: "{n:launch of the server was|launches of the server were} counted"},
 	"server-port-answers": {Text: "somebody answers at {address} before the server was started"},
 	"port-holder":         {Text: "[{process}]"},
 	"server-flooded":      {Text: "the server printed more than {limit} and was ended"},

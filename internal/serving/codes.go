@@ -14,6 +14,7 @@ import (
 const (
 	serverMeasured  fact.Code = "server-measured"
 	serverProfiled  fact.Code = "server-profiled"     // n
+	serverCounted   fact.Code = "server-counted"      // n
 	somebodyAnswers fact.Code = "server-port-answers" // address
 	portHolder      fact.Code = "port-holder"         // process; absent for another user's
 	serverFlooded   fact.Code = "server-flooded"      // limit

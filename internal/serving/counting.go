@@ -31,7 +31,10 @@ type counted struct {
 	times   []float64  // seconds from began to each step forward
 	stats   load.Stats // of the requests, up to the end of the load
 	why     string     // it ended without a word of ncu's; "" where it went its way
-	giveUp  context.CancelCauseFunc
+	// complete: what was to be counted has been counted, or every step that was to
+	// come has come.
+	complete bool
+	giveUp   context.CancelCauseFunc
 }
 
 // quietTime is how long no launch may be counted under a load of the user's before
@@ -156,7 +159,7 @@ func (c *counted) follow(ctx context.Context) {
 			counting.Store(c.load.Now())
 		}
 	}
-	c.untilCounted(ctx, prompted, &counting)
+	c.complete = c.untilCounted(ctx, prompted, &counting)
 	if own {
 		c.switchProfiler(ctx, stop, "", stopTime) // SIGTERM ends it as well
 	}
@@ -267,29 +270,30 @@ func (c *counted) switchProfiler(ctx context.Context, url, body string, limit ti
 	}
 }
 
-// untilCounted waits until ncu has what it was asked for, every step that was to come
-// has come, or the time is over. Under a load of the user's nothing tells of steps:
+// untilCounted waits until ncu has what it was asked for or every step that was to come
+// has come; false where the time was over before. Under a load of the user's nothing tells of steps:
 // there it waits until nothing more is counted for a while.
-func (c *counted) untilCounted(ctx context.Context, prompted <-chan struct{}, counting *atomic.Int64) {
+func (c *counted) untilCounted(ctx context.Context, prompted <-chan struct{}, counting *atomic.Int64) bool {
 	last, since := int64(-1), time.Now()
 	for until := time.Now().Add(c.limit); time.Now().Before(until) && ctx.Err() == nil; wait(ctx, 100*time.Millisecond) {
 		if now := c.done.Load(); now != last {
 			last, since = now, time.Now()
 		}
 		if c.Wanted > 0 && last >= int64(c.Wanted) {
-			return
+			return true
 		}
 		if c.load == nil && last > 0 && time.Since(since) > quietTime {
-			return
+			return true
 		}
 		select {
 		case <-prompted:
 			if c.load != nil && c.decoded(counting) {
-				return
+				return true
 			}
 		default:
 		}
 	}
+	return false
 }
 
 // decoded tells whether a step of decode came to its end while launches were counted.
@@ -345,6 +349,13 @@ func signalHolder(address string, signal syscall.Signal) bool {
 
 // finishCounting adds what the requests showed to the verdict on ncu.
 func (c *counted) finishCounting(o *capture.Outcome) {
+	// Inside a step that ncu slows down a worker hears no signal, so that ncu was ended
+	// with it: nothing is missing for that.
+	if c.complete && o.Usable && o.Kind == capture.TimedOut {
+		o.Kind, o.What = capture.WithWarnings, fact.New(serverCounted, fact.Count("n", c.done.Load()))
+		o.Cause = fact.Fact{}
+		o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(serverKilled, fact.NS("limit", c.Stop))})
+	}
 	if c.why != "" && o.Kind != capture.Interrupted {
 		o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(underNcu, fact.ErrorText("error", tool.Quote(c.why)))})
 	}

@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -70,5 +73,24 @@ func TestEndUnderNcu(t *testing.T) {
 	c.end(t.Context()) // nothing listens any more
 	if cause := context.Cause(counting); !errors.Is(cause, tool.ErrTimedOut) {
 		t.Errorf("ncu was not given up: %v", cause)
+	}
+}
+
+// TestCountedServerThatHearsNoSignal: ncu has counted everything and is ended with a
+// server that stays inside a step; the step is done. Before that it is not.
+func TestCountedServerThatHearsNoSignal(t *testing.T) {
+	for _, complete := range []bool{true, false} {
+		c := &counted{served: &served{}, complete: complete}
+		c.done.Store(16)
+		o := capture.Verdict(capture.TimedOut, fact.Fact{})
+		o.Usable = true
+		c.finishCounting(&o)
+		if done := o.State() == runs.StateDone; done != complete || complete && (len(o.Warnings) != 1 || o.What.Number("n") != 16) {
+			t.Errorf("complete %t: %s, %+v", complete, o.State(), o)
+		}
+	}
+	o := capture.Verdict(capture.TimedOut, fact.Fact{}) // without a report nothing is done
+	if (&counted{served: &served{}, complete: true}).finishCounting(&o); o.State() == runs.StateDone {
+		t.Errorf("%+v", o)
 	}
 }
