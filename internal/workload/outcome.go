@@ -55,9 +55,6 @@ const (
 	readLog              fact.Code = "session-read-log"       //
 	programDefect        fact.Code = "session-program-defect" //
 	linksLost            fact.Code = "operators-links-lost"   // n
-	// operatorsUnlaunched is the note of work on the device that no operator
-	// launched: calls, time, graphs.
-	operatorsUnlaunched fact.Code = "operators-unlaunched"
 )
 
 // tracebackLines is how much of a traceback an outcome shows; error.json and
