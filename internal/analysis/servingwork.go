@@ -93,7 +93,11 @@ func (ut *utilizer) servingModel() (*stepCounter, error) {
 		return none, nil
 	}
 	p, err := runs.PlanOf(ut.in.Run)
-	if err != nil || p == nil || p.Model.Config.Values == nil {
+	if err != nil {
+		ut.notes.unreadable(err)
+		return none, nil
+	}
+	if p == nil || p.Model.Config.Values == nil {
 		return none, nil // an older run, or no model
 	}
 	m, err := flops.ParseMap(p.Model.Config.Values)

@@ -34,7 +34,7 @@ type Server struct {
 	// Stop is how long the server gets to end after SIGTERM before it is killed.
 	Stop time.Duration `key:"stop_s" above:"0"`
 	// MaxLog ends a server that prints more megabytes than this to its output or its errors.
-	MaxLog int `key:"max_log_mb" min:"1"`
+	MaxLog int `key:"max_log_mb" min:"1" absent:"1000"`
 	// CountersTime ends the start under ncu after this many seconds of load; what was counted by then is kept.
 	CountersTime time.Duration `key:"counters_s" above:"0"`
 	// Load is what drives the server.
@@ -75,7 +75,7 @@ type Load struct {
 	// IgnoreEOS asks for answers of full length, which vLLM, SGLang, TensorRT-LLM and llama.cpp understand.
 	IgnoreEOS bool `key:"ignore_eos"`
 	// Wait is how long kind none waits for traffic before the first window.
-	Wait time.Duration `key:"wait_s" above:"0"`
+	Wait time.Duration `key:"wait_s" above:"0" absent:"it does not wait"`
 	// Timeout ends one request.
 	Timeout time.Duration `key:"timeout_s" above:"0"`
 	// TTFT is the time to the first token that a good request meets.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,25 @@ func TestStoredPlanReadsBack(t *testing.T) {
 		if !reflect.DeepEqual(p, got) {
 			t.Errorf("%q: stored\n%#v\nread back\n%#v", overrides, p, got)
 		}
+	}
+}
+
+// A plan that a version without them stored lacks the keys that came later.
+func TestStoredPlanOfAnEarlierVersion(t *testing.T) {
+	data, err := Marshal(mustDecode(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := string(data)
+	for _, line := range []string{`,?\s*"max_log_mb": 1000`, `,?\s*"wait_s": 600`} {
+		if before := without; regexp.MustCompile(line).ReplaceAllString(before, "") == before {
+			t.Fatalf("%s is not in the plan", line)
+		}
+		without = regexp.MustCompile(line).ReplaceAllString(without, "")
+	}
+	p, err := Unmarshal([]byte(without))
+	if err != nil || p.Pipeline.Server.MaxLog != 0 || p.Pipeline.Server.Load.Wait != 0 {
+		t.Errorf("%v", err)
 	}
 }
 
