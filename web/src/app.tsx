@@ -89,7 +89,7 @@ export function App(p: { model: Model }) {
     if (kernel !== null) return;
     if (seeks.current) {
       seeks.current = false;
-      searchKernels();
+      searchKernels(true);
       return;
     }
     if (was !== null && scroll.current >= 0) scrollTo(0, scroll.current);

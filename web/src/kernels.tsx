@@ -39,11 +39,13 @@ function columnsFor(model: Model): Column<Line>[] {
   });
 }
 
-/** Goes to the search of the table. */
-export function searchKernels(): void {
+/** Goes to the search of the table; once more where the overview was hidden, when its tables and plots know how large they are. */
+export function searchKernels(hidden = false): void {
   const search = document.getElementById("kernel-search");
   search?.focus({ preventScroll: true });
-  search?.closest(".toolbar")?.scrollIntoView({ block: "start" }); // what is found stands below it
+  const go = () => search?.closest(".toolbar")?.scrollIntoView(hidden ? { block: "start", behavior: "instant" } : { block: "start" }); // what is found stands below it
+  go();
+  if (hidden) requestAnimationFrame(() => requestAnimationFrame(go));
 }
 
 export function Kernels() {
