@@ -112,7 +112,8 @@ func (a *analyzer) utilize(tl *timed, sure *counters) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return found, u.servingWork()
+	u.servingWork()
+	return found, nil
 }
 
 // finish cuts the result to what a report can hold, and derives the rest.

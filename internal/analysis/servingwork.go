@@ -25,15 +25,12 @@ const (
 
 // servingWork holds the steps of a server against the peaks, by the work that the
 // config of its model tells.
-func (ut *utilizer) servingWork() error {
+func (ut *utilizer) servingWork() {
 	s := ut.res.Serving
 	if s == nil || len(s.Steps) == 0 {
-		return nil
+		return
 	}
-	w, err := ut.servingModel()
-	if err != nil {
-		return err
-	}
+	w := ut.servingModel()
 	if w.model != nil {
 		if !w.clients(s) {
 			ut.notes.lack(servingNoContext)
@@ -43,7 +40,6 @@ func (ut *utilizer) servingWork() error {
 	for i := range s.Steps {
 		ut.stepWork(&s.Steps[i], w)
 	}
-	return nil
 }
 
 // stepCounter counts the work of steps by what their names tell.
@@ -87,25 +83,25 @@ func (s *Serving) askedFor(m *clientMeans) bool {
 }
 
 // servingModel is a counter for the model of the plan of a run.
-func (ut *utilizer) servingModel() (*stepCounter, error) {
+func (ut *utilizer) servingModel() *stepCounter {
 	none := &stepCounter{}
 	if ut.in.Run == "" {
-		return none, nil
+		return none
 	}
 	p, err := runs.PlanOf(ut.in.Run)
 	if err != nil {
 		ut.notes.unreadable(err)
-		return none, nil
+		return none
 	}
 	if p == nil || p.Model.Config.Values == nil {
-		return none, nil // an older run, or no model
+		return none // an older run, or no model
 	}
 	m, err := flops.ParseMap(p.Model.Config.Values)
 	if err != nil {
 		ut.notes.unreadable(err)
-		return none, nil
+		return none
 	}
-	return &stepCounter{model: m, dtype: p.Model.DType}, nil
+	return &stepCounter{model: m, dtype: p.Model.DType}
 }
 
 // stepWork counts the work of the steps of a class and holds it against the peaks.
