@@ -10,7 +10,7 @@ var annotationWords = map[fact.Code]words{
 		Next: "raise pipeline.annotate_limit, or set pipeline.annotate_depth"},
 	"annotation-no-nvtx": {Text: "process {pid} was not annotated: its torch is built without NVTX", Next: "use a CUDA build of torch"},
 	"annotation-error":   {Text: "a part of process {pid} was not annotated: {error}", Next: "report this with the versions of torch and transformers; mark stages with torch.cuda.nvtx until then"},
-	"annotation-failed": {Text: "the workload failed with annotation and not without it, so nothing is annotated ({file})",
+	"annotation-failed": {Text: "the capture failed with annotation and not without it, so nothing is annotated ({file})",
 		Next: "set pipeline.annotate=none, and report this with the output in the folder of the step that was set aside"},
 	"annotation-nothing": {Text: "nothing was annotated: no process imported PyTorch where deepprof could see it"},
 	"annotation-kept-out": {Text: "process {pid} ({process}) launched {launches:kernel|kernels} of PyTorch, but annotation did not get in, so it has no stages and layers of deepprof's: it runs python -I, -E or -S, changes PYTHONPATH, embeds an interpreter, or is no Python program",

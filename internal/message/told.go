@@ -17,7 +17,7 @@ var toldWords = map[fact.Code]words{
 	"first-answer-item": {Text: "  {n}. {finding}"},
 	"first-answer-note": {Text: "  {note}"},
 	"recording-written": {Text: "recording: {file}, {size}"},
-	"annotation-fails":  {Text: "{step}: the workload failed with annotation, and not without it: it is run again without"},
+	"annotation-fails":  {Text: "{step}: this failed with annotation, and the unprofiled run did not fail: it is done again without annotation"},
 	"osrt-huge":         {Text: "note: osrt records every call into the C library: a small Python program wrote 2.5 GB in three minutes; leave it out of pipeline.nsys.trace, or set a gate with pipeline.nsys.capture_range=nvtx"},
 	"told-ahead":        {Text: "warning: {what}; {what!}"},
 	"report-secrets":    {Text: "note: {file} holds the environment of this machine's processes, perhaps with {names}[ and {more} more]: do not publish it; 'deepprof runs pack' leaves it out"},

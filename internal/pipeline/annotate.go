@@ -28,8 +28,9 @@ func (j *job) annotateOver(env []string, step string) []string {
 	return j.annotation(step).Variables(env)
 }
 
-// annotated runs a step with annotation. Where the workload fails with it, though
-// it ran to its end without a profiler, the step is done again without it.
+// annotated runs a step with annotation. Where the step fails with it, though the
+// workload ran to its end without a profiler, it is done again without it. Only
+// if that helps is annotation the cause, and off for the rest of the run.
 func annotated(ctx context.Context, j *job, step string, take func() (capture.Outcome, error)) (capture.Outcome, error) {
 	a := j.annotation(step)
 	if a == nil {
@@ -39,8 +40,7 @@ func annotated(ctx context.Context, j *job, step string, take func() (capture.Ou
 		return capture.Outcome{}, err
 	}
 	o, err := take()
-	failed := o.Kind == capture.WorkloadFailed || o.Kind == capture.MissingData && !o.Usable // it ended before it did anything
-	if err == nil && failed && j.unprofiledTime() > 0 && ctx.Err() == nil {
+	if err == nil && cameToNothing(o) && j.unprofiledTime() > 0 && ctx.Err() == nil {
 		j.tell(annotationFails, fact.Name("step", step))
 		if err := os.WriteFile(j.store.Path(runs.AnnotateOff), []byte(step+": "+message.Verdict(string(o.Kind), o.What, o.Evidence)+"\n"), 0o644); err != nil {
 			return o, err
@@ -48,9 +48,17 @@ func annotated(ctx context.Context, j *job, step string, take func() (capture.Ou
 		if _, err := j.store.SetAside(step, step); err != nil {
 			return o, err
 		}
-		o, err = take()
+		if o, err = take(); err == nil && cameToNothing(o) {
+			err = os.Remove(j.store.Path(runs.AnnotateOff))
+		}
 	}
 	return o, errors.Join(err, j.store.AddFiles(ctx, step, annotateFiles(j, step)...))
+}
+
+// cameToNothing reports whether the workload failed, or ended before it did
+// anything that was asked for.
+func cameToNothing(o capture.Outcome) bool {
+	return o.Kind == capture.WorkloadFailed || o.Kind == capture.MissingData && !o.Usable
 }
 
 // annotateFiles are the side files of a step.
