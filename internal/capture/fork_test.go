@@ -173,9 +173,9 @@ func TestJudgeForks(t *testing.T) {
 	}{
 		{"forked", []string{"a (pid 1)", "a (pid 2)"}, []string{"trace"}, silent, true, "the workload forked 2 children (first a (pid 1)) without exec"},
 		{"no fork seen", nil, []string{"trace"}, silent, false, "or did it in children that it forked without exec"},
-		{"followed", []string{"a (pid 1)"}, []string{"trace", forkOption}, silent, false, "the profiler could not attach"},
+		{"followed", []string{"a (pid 1)"}, []string{"trace", forkOption}, silent, false, "the profiler may not have attached"},
 		{"driver", []string{"a (pid 1)"}, []string{"trace"}, driver, false, "driver and nsys do not match"},
-		{"options unknown", []string{"a (pid 1)"}, nil, silent, false, "the profiler could not attach"},
+		{"options unknown", []string{"a (pid 1)"}, nil, silent, false, "the profiler may not have attached"},
 	} {
 		e := Evidence{
 			Tool: Nsys, Want: "/w/r.nsys-rep", Files: []File{{Path: "/w/r.nsys-rep", Size: 9, Format: NsysReport, Fresh: true}},

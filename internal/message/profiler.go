@@ -81,9 +81,10 @@ var profilerWords = map[fact.Code]words{
 
 	// Inside the report.
 	"diag_no_events":     printed("the workload did not use it where nsys could see it, or the injection was lost (env -i, sudo, static binary)", "nothing, if the program uses none; if it does, nsys could not get into it: start it without a wrapper that drops environment variables (sudo, env -i), and link it dynamically"),
-	"diag_not_started":   printed("the profiler could not attach: no driver, or another profiler", "nothing, if the program uses no CUDA; if it does, see that nvidia-smi works and that no other profiler runs"),
+	"diag_not_started":   printed("the profiler may not have attached: no driver, or another profiler", "nothing, if the program uses no CUDA; if it does, see that nvidia-smi works and that no other profiler runs"),
 	"diag_driver":        printed("driver and nsys do not match; events may be missing", "use the nsys that matches the driver"),
 	"diag_dropped":       printed("buffers overflowed; events are missing", "shorten the window or flush more often (--cuda-flush-interval)"),
+	"diag_incomplete":    printed("events may be missing: nsys could not tell that it has them all", "nothing, if the program was stopped; if it ended by itself, shorten the window or flush more often (--cuda-flush-interval)"),
 	"diag_start_ignored": printed("only the first cudaProfilerStart/Stop pair counts", "use repeat for several windows"),
 	"cupti_two_clients":  printed("the workload has a CUDA profiler of its own (torch.profiler)", "switch it off while deepprof measures"),
 
