@@ -15,7 +15,7 @@ type Thresholds struct {
 	ShortNS     float64 // duration below which launching costs as much as running
 	Occupancy   float64 // achieved occupancy below which it is looked at
 	IssueActive float64 // share of cycles with an issue below which latency is looked at
-	LaunchBound float64 // share of wall time that launching must take at least
+	LaunchBound float64 // share of wall time in which the GPU must wait for the host at least
 	Covered     float64 // coverage of GPU time from which counters speak for a region
 	Spoken      float64 // coverage below which they say nothing of its utilization
 	Overhead    float64 // of the timeline's capture, from which a lighter preset is advised

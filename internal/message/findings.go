@@ -83,7 +83,7 @@ var findingWords = map[fact.Code]words{
 	"host-frames":       {Text: "while the GPU waited for the host, Python was most often in {frame} ({share} of {n:sample|samples})[, then in {then}]"},
 	"host-stretches":    {Text: "{host} of the waits are stretches of more than {longer} without a CUDA call[ in {region}], which are no launch gaps: move that work of the host out of the loop, or into what a graph replays"},
 	"profiler-waits":    {Text: "In the unprofiled run kernels take more than half of the time: many of these waits come from the profiler"},
-	"launches-first":    {Text: "Fix the launch gaps first; tuning kernels will not help yet"},
+	"launches-first":    {Text: "Fix these waits first; tuning kernels will not help yet"},
 	"stage-overlaps":    {Text: "Instances of the stage run at the same time: {sum} is the sum of their times[, and together they last {once}]"},
 	"pass-times":        {Text: "By {clock}, the mean pass takes {clean} in the unprofiled run and {nsys} under nsys[ ({overhead} more)]"},
 
@@ -152,7 +152,7 @@ var findingWords = map[fact.Code]words{
 		Plain: "The change that could save most: {change} ({bound} {gain}, {share} of the {of} of {scope}).",
 	},
 	"next-saving": {
-		Text:  "Next largest saving: {change}, {bound} {gain} of the {of} ({share}) of {scope} {times}[; likely about {estimate}].",
+		Text:  "Largest saving of another kind: {change}, {bound} {gain} of the {of} ({share}) of {scope} {times}[; likely about {estimate}].",
 		Plain: "Beside the waits for the host, the change that could save most: {change} ({bound} {gain}, {share} of the {of} of {scope}).",
 	},
 	"utilization": {

@@ -29,11 +29,11 @@ var methodWords = map[fact.Code]words{
 
 	"threshold-reached":   {Short: "limit reached", Text: "a limit is reached at {share} of its peak"},
 	"threshold-near":      {Short: "limits near", Text: "several limits are near from {share} of their peaks"},
-	"threshold-small":     {Short: "too little work", Text: "there is too little work below {waves} waves of blocks"},
+	"threshold-small":     {Short: "too little work", Text: "there is too little work below {waves:wave|waves} of blocks"},
 	"threshold-short":     {Short: "launch overhead", Text: "launching costs as much as running below a duration of {time}"},
 	"threshold-occupancy": {Short: "low occupancy", Text: "occupancy is low where fewer warps fit than {share} of those of an SM"},
 	"threshold-issue":     {Short: "low issue", Text: "issue is low below {share} of cycles"},
-	"threshold-launch":    {Short: "launch-bound", Text: "a stage is launch-bound from {share} of wall time spent on launching, where that is more than the GPU works"},
+	"threshold-launch":    {Short: "launch-bound", Text: "a stage is launch-bound if the GPU waits for the host in at least {share} of wall time, and longer than it works"},
 	"threshold-covered":   {Short: "coverage of counters", Text: "counters speak for a region from {share} of its GPU time; below {least} they say nothing of its utilization"},
 	"threshold-overhead":  {Short: "overhead of nsys", Text: "a lighter capture is advised above {share} of overhead"},
 	"threshold-host-gap":  {Short: "long host code", Text: "a stretch of host code is long from {time} without a CUDA call"},

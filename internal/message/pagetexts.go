@@ -55,7 +55,7 @@ var pageTexts = map[string]string{
 	"time-scope": "The scope as a whole: {name}", "time-whole": "The whole capture, with what lies outside the stages", "busy-and-idle-time": "Busy and idle time",
 	"split-none": "No time to divide.", "split-idle": "idle: {why}", "stage-timings": "Timings per stage", "aggregates": "Aggregates of the unprofiled run",
 	"gain": "{time} of {of} {times} ({share})", "stage-sum": "the sum of {regions}", "stage-by": "measured by {region}",
-	"stage-launch-bound": "The GPU waits for the host more than it works.[ Closing the launch gaps could save at most {gain}.] Fix the launch gaps first; tuning kernels will not help yet.",
+	"stage-launch-bound": "The GPU waits for the host more than it works.[ Closing the launch gaps could save at most {gain}.] Fix these waits first; tuning kernels will not help yet.",
 	"stage-times":        "{wall} wall under nsys; a kernel runs in {busy} ({busy_share}), none in {idle} ({idle_share})[, over {passes:pass|passes} in the timeline]",
 	"stage-parts":        "Parts of this stage, already inside it: {parts}",
 
