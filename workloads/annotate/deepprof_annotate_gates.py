@@ -4,9 +4,14 @@ ncu can tell launches by their configuration or by their number, and each rule a
 them one by one: the file that DEEPPROF_ANNOTATE_GATES names lists after which opening or closing of which range
 counting begins ({"path": ["prefill", "layers.0"], "n": 1, "exit": false, "open": true}, n from 1 for each path) and
 after which it ends. cudaProfilerStart and cudaProfilerStop are then ours alone: calls of the program do nothing.
+
+A server does not do the same twice, so that no range can be named before: its file is {"while": PATH}. Counting begins
+at the first outermost range, or replay of a CUDA graph, once that file is there, and ends at the first once it is gone.
 """
 
+import functools
 import json
+import os
 import threading
 
 
@@ -65,13 +70,56 @@ class Gates:
         return pop
 
 
+class Armed(Gates):
+    """One gate that is open while a file is there."""
+
+    def __init__(self, file, start, stop, failed):
+        super().__init__([], start, stop, failed)
+        self.file, self.open = file, False
+
+    def enter(self, name):
+        self.look()
+        self.here.names.append(name)
+
+    def leave(self):
+        if self.here.names:
+            self.here.names.pop()
+
+    def look(self):
+        """Before work of this thread that no range of it is around yet."""
+        if self.here.names or os.path.exists(self.file) == self.open:
+            return
+        self.open = not self.open
+        try:
+            (self.start if self.open else self.stop)()
+        except Exception as error:  # the program must run; what was not counted is missed
+            self.failed("%s: %s" % (type(error).__name__, error))
+
+    def follow_graphs(self, graph):
+        """Steps that only replay CUDA graphs open no range."""
+        original = graph.replay
+
+        @functools.wraps(original)
+        def replay(*args, **kwargs):
+            self.look()
+            return original(*args, **kwargs)
+
+        graph.replay = replay
+
+
 def install(torch, annotator, path):
     """Follows the ranges of an annotator and those that the program opens by torch. Comes before they are patched
     otherwise, and initializes nothing: CUDA is in use when the first gate opens."""
     with open(path, encoding="utf-8") as file:
         switches = json.load(file)
     profiler, runtime = torch.cuda.profiler, getattr(torch.cuda, "_cudart", None)
-    gates = Gates(switches, profiler.start, profiler.stop, lambda why: annotator.side.write(warning=why))
+    said = lambda why: annotator.side.write(warning=why)  # noqa: E731
+    if isinstance(switches, dict):
+        gates = Armed(switches["while"], profiler.start, profiler.stop, said)
+        if hasattr(torch.cuda, "CUDAGraph"):
+            gates.follow_graphs(torch.cuda.CUDAGraph)
+    else:
+        gates = Gates(switches, profiler.start, profiler.stop, said)
     if runtime is not None:  # None in a torch without CUDA
         gates.start, gates.stop = runtime.cudaProfilerStart, runtime.cudaProfilerStop
         runtime.cudaProfilerStart = runtime.cudaProfilerStop = lambda: 0

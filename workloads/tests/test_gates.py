@@ -15,7 +15,8 @@ import deepprof_annotate_gates as gates_of  # noqa: E402
 def fake_torch(log, runtime):
     nvtx = types.SimpleNamespace(range_push=lambda msg: log.append("+" + msg), range_pop=lambda: log.append("-"))
     profiler = types.SimpleNamespace(start=lambda: log.append("start"), stop=lambda: log.append("stop"))
-    cuda = types.SimpleNamespace(nvtx=nvtx, profiler=profiler)
+    graph = type("CUDAGraph", (), {"replay": lambda self: log.append("replay")})
+    cuda = types.SimpleNamespace(nvtx=nvtx, profiler=profiler, CUDAGraph=graph)
     if runtime:
         cuda._cudart = types.SimpleNamespace(
             cudaProfilerStart=lambda: log.append("start"), cudaProfilerStop=lambda: log.append("stop")
@@ -76,6 +77,50 @@ class GatesTest(unittest.TestCase):
 
         gates = gates_of.Gates([{"path": ["a"], "n": n, "open": True} for n in (1, 2)], broken, broken, said.append)
         for _ in range(2):
+            gates.enter("a")
+            gates.leave()
+        self.assertEqual(said, ["RuntimeError: no device"])
+
+    def test_a_server_counts_while_a_file_is_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "open")
+            log, torch, annotator = self.install({"while": file})
+
+            def step(inside=lambda: None):
+                annotator.range_push("Llama")
+                inside()
+                annotator.range_push("mlp")
+                annotator.range_pop()
+                annotator.range_pop()
+                torch.cuda.CUDAGraph().replay()
+
+            def arm():
+                with open(file, "w"):
+                    pass
+
+            once = ["+Llama", "+mlp", "-", "-", "replay"]
+            step()
+            step(arm)  # inside a pass: the next work that no range is around opens the gate
+            self.assertEqual(log, once + ["+Llama", "+mlp", "-", "-", "start", "replay"])
+            log.clear()
+            step()
+            self.assertEqual(log, once)
+            log.clear()
+            os.remove(file)
+            step()
+            step()
+            self.assertEqual(log, ["+Llama", "stop"] + once[1:] + once)
+            torch.cuda._cudart.cudaProfilerStart()  # the program's own calls do nothing
+            self.assertEqual(log[-1], "replay")
+
+    def test_a_server_whose_gate_does_not_open_goes_on(self):
+        said = []
+
+        def broken():
+            raise RuntimeError("no device")
+
+        gates = gates_of.Armed(os.devnull, broken, broken, said.append)
+        for _ in range(3):
             gates.enter("a")
             gates.leave()
         self.assertEqual(said, ["RuntimeError: no device"])
