@@ -406,6 +406,7 @@ type Picked struct {
 	ByRegion     []RegionCoverage `json:"by_region,omitempty"`
 	LeftOut      []Note           `json:"left_out,omitempty"` // collectives and the like
 	CutOff       []Note           `json:"cut_off,omitempty"`  // by top_n, coverage or the budget
+	Begins       *fact.Fact       `json:"begins,omitempty"`   // where counting of a server began, and why there
 	PredictedSec float64          `json:"predicted_s,omitempty"`
 	ActualSec    float64          `json:"actual_s,omitempty"`
 }

@@ -144,6 +144,9 @@ const leftNames = 10
 
 func (cr *counterReader) picked(t *pick.Targets, v *pick.Verification) {
 	p := &Picked{Counted: v.Groups, Coverage: v.CoverageRegions, CoverageAll: v.CoverageAll, Groups: t.Totals.EligibleGroups, PredictedSec: t.Predicted.Seconds}
+	if t.Serving != nil && t.Serving.Begins != nil {
+		p.Begins = &t.Serving.Begins.Fact
+	}
 	for _, g := range t.Groups {
 		if g.Chosen {
 			p.Chosen++

@@ -173,6 +173,7 @@ func Unrecorded(env []string, secret func(name, value string) bool) string {
 
 func (c *Capture) supervise(ctx context.Context, a *Attempt, env []string, watch *spaceWatch, rec *Recorder) (tool.Ended, error) {
 	p := newTracker(c.Tool, c.Gated, c.Expect.Launches, c.Progress)
+	p.counted = c.Counted
 	cmd := c.Command
 	cmd.Env = env
 	repeated := false // a launch that waits for others

@@ -68,7 +68,8 @@ type Capture struct {
 
 	Record func(Recording) // receives each attempt in a form that Play understands
 
-	Progress func(Progress) // called about once a second and at each change of stage
+	Progress func(Progress)      // called about once a second and at each change of stage
+	Counted  func(kernel string) // called for each launch that ncu has counted, with the name that it prints; may be nil
 }
 
 // A Result is what came of a capture.

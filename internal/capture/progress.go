@@ -71,6 +71,8 @@ type tracker struct {
 	tell  func(Progress)
 	now   Progress
 
+	counted func(kernel string) // nil for nobody
+
 	stageAt  time.Duration // when the stage began
 	told     time.Duration
 	expected int
@@ -138,6 +140,9 @@ func (k *tracker) ncu(text string) {
 	if p := ncuLaunch.FindStringSubmatch(text); p != nil {
 		k.now.Stage = Profiling
 		k.now.Message = tool.Quote(p[1])
+		if k.counted != nil {
+			k.counted(p[1])
+		}
 		n := k.now.Done
 		if p[2] != "" {
 			n, _ = strconv.Atoi(p[2])

@@ -106,19 +106,34 @@ func TestParseStep(t *testing.T) {
 }
 
 // TestStepFilter: what ncu looks for is in every name that is read as a step, and free
-// of what NVTX filters take for an operator.
+// of what NVTX filters take for an operator. Of one batch it is in names of that batch alone.
 func TestStepFilter(t *testing.T) {
-	for _, name := range []string{
-		"execute_context_2(513)_generation_7(7)", "execute_77_context_3(sq128sk256sqsq1sqsk1)_generation_2(sq2sk300sqsq1sqsk1)",
-		"[Executor] _forward_step 60000: 0 ctx reqs, 0 ctx tokens, 32 gen reqs", "[Executor] _forward_step: 1 ctx reqs, 0 gen reqs",
-		"step[DECODE bs=16]", "step[EXTEND bs=1 toks=107]", "step[MIXED bs=2 toks=9]", "scheduler.run_batch",
+	for name, others := range map[string][]string{
+		"execute_context_2(513)_generation_7(7)":                                      {"execute_context_2(51)_generation_7(7)", "execute_context_2(5130)_generation_7(7)", "execute_context_2(513)_generation_70(70)", "execute_context_12(513)_generation_7(7)"},
+		"execute_77_context_3(sq128sk256sqsq1sqsk1)_generation_2(sq2sk300sqsq1sqsk1)": {"execute_77_context_3(sq12sk256sqsq1sqsk1)_generation_2(sq2sk300sqsq1sqsk1)", "execute_77_context_3(sq128sk256sqsq1sqsk1)_generation_20(sq20sk300sqsq1sqsk1)"},
+		"[Executor] _forward_step 60000: 0 ctx reqs, 0 ctx tokens, 32 gen reqs":       {"[Executor] _forward_step 60000: 10 ctx reqs, 0 ctx tokens, 32 gen reqs", "[Executor] _forward_step 2: 0 ctx reqs, 0 ctx tokens, 2 gen reqs"},
+		"[Executor] _forward_step: 1 ctx reqs, 0 gen reqs":                            {"[Executor] _forward_step: 1 ctx reqs, 10 gen reqs"},
+		"[Executor] _forward_step 9: 1 ctx reqs, 512 ctx tokens, 7 gen reqs":          {"[Executor] _forward_step 9: 1 ctx reqs, 51 ctx tokens, 7 gen reqs", "[Executor] _forward_step 9: 1 ctx reqs, 512 ctx tokens, 8 gen reqs"},
+		"step[DECODE bs=16]":         {"step[DECODE bs=160]", "step[DECODE bs=1]", "step[EXTEND bs=16]"},
+		"step[EXTEND bs=1 toks=107]": {"step[EXTEND bs=1 toks=1070]", "step[EXTEND bs=11 toks=107]"},
+		"step[MIXED bs=2 toks=9]":    nil,
+		"scheduler.run_batch":        nil,
 	} {
-		part, ok := StepFilter(name)
-		if !ok || !regexp.MustCompile(part).MatchString(name) || strings.ContainsAny(part, "@,[]/+") {
-			t.Errorf("%s: %q", name, part)
+		all, same, ok := StepFilter(name)
+		one := regexp.MustCompile(same)
+		if !ok || !regexp.MustCompile(all).MatchString(name) || !one.MatchString(name) || strings.ContainsAny(all+same, "@,[]/+") {
+			t.Errorf("%s: %q, %q", name, all, same)
+		}
+		for _, other := range others {
+			if _, ok := ParseStep(other); !ok || one.MatchString(other) || !regexp.MustCompile(all).MatchString(other) {
+				t.Errorf("%q of %q is in %q, or that is no step", same, name, other)
+			}
 		}
 	}
-	if part, ok := StepFilter("prefill"); ok {
+	if _, same, _ := StepFilter("[Executor] _forward_step 3: 1 ctx reqs, 512 ctx tokens, 7 gen reqs"); !regexp.MustCompile(same).MatchString("[Executor] _forward_step 4711: 1 ctx reqs, 512 ctx tokens, 7 gen reqs") {
+		t.Errorf("%q depends on the number of the step", same)
+	}
+	if part, _, ok := StepFilter("prefill"); ok {
 		t.Errorf("prefill: %q", part)
 	}
 }

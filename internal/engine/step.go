@@ -3,6 +3,7 @@ package engine
 import (
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // A Step is what the name of a step says about its batch.
@@ -31,20 +32,23 @@ type stepForm struct {
 	pattern *regexp.Regexp
 	kind    StepKind // where the groups do not decide it
 	// part is a regular expression without operators of NVTX filters that is found in
-	// such names, for ncu.
-	part string
+	// such names, for ncu; exact one that is found in those names alone that tell the
+	// same batch, with N, T, M and U in braces. "" where names do not tell it.
+	part, exact string
 }
 
 const sglangStep = "step.(DECODE|EXTEND|MIXED) bs="
 
 var stepForms = []stepForm{
 	// vLLM; newer ones write the sizes as sq128sk256
-	{pattern: regexp.MustCompile(`^execute_(?:\d+_)?context_(?P<N>\d+)\((?:sq)?(?P<T>\d+)(?:sk\w+)?\)_generation_(?P<M>\d+)\((?:sq)?(?P<U>\d+)(?:sk\w+)?\)$`), part: "context_.*_generation_"},
+	{pattern: regexp.MustCompile(`^execute_(?:\d+_)?context_(?P<N>\d+)\((?:sq)?(?P<T>\d+)(?:sk\w+)?\)_generation_(?P<M>\d+)\((?:sq)?(?P<U>\d+)(?:sk\w+)?\)$`), part: "context_.*_generation_",
+		exact: "context_{N}.(sq)?{T}(sk.*)?._generation_{M}.(sq)?{U}(sk.*)?.$"},
 	// TensorRT-LLM; the number of the step and the tokens came later
-	{pattern: regexp.MustCompile(`^\[Executor\] _forward_step(?: \d+)?: (?P<N>\d+) ctx reqs, (?:(?P<T>\d+) ctx tokens, )?(?P<M>\d+) gen reqs$`), part: "_forward_step.* gen reqs"},
+	{pattern: regexp.MustCompile(`^\[Executor\] _forward_step(?: \d+)?: (?P<N>\d+) ctx reqs, (?:(?P<T>\d+) ctx tokens, )?(?P<M>\d+) gen reqs$`), part: "_forward_step.* gen reqs",
+		exact: "_forward_step.* {N} ctx reqs. ({T} ctx tokens. )?{M} gen reqs$"},
 	// SGLang
-	{pattern: regexp.MustCompile(`^step\[DECODE bs=(?P<M>\d+)(?: toks=(?P<U>\d+))?\]$`), kind: Decode, part: sglangStep},
-	{pattern: regexp.MustCompile(`^step\[EXTEND bs=(?P<N>\d+)(?: toks=(?P<T>\d+))?\]$`), kind: Prefill, part: sglangStep},
+	{pattern: regexp.MustCompile(`^step\[DECODE bs=(?P<M>\d+)(?: toks=(?P<U>\d+))?\]$`), kind: Decode, part: sglangStep, exact: "step.DECODE bs={M}( toks={U})?.$"},
+	{pattern: regexp.MustCompile(`^step\[EXTEND bs=(?P<N>\d+)(?: toks=(?P<T>\d+))?\]$`), kind: Prefill, part: sglangStep, exact: "step.EXTEND bs={N}( toks={T})?.$"},
 	{pattern: regexp.MustCompile(`^step\[MIXED bs=\d+(?: toks=\d+)?\]$`), kind: Mixed, part: sglangStep},
 	{pattern: regexp.MustCompile(`^scheduler\.run_batch$`), kind: Unknown, part: "scheduler.run_batch"},
 }
@@ -60,15 +64,29 @@ func ParseStep(name string) (Step, bool) {
 }
 
 // StepFilter is a regular expression that is found in the names of steps of the
-// engine that wrote this one, as filters of NVTX ranges take it; false for a name
-// that no engine writes.
-func StepFilter(name string) (string, bool) {
+// engine that wrote this one, as filters of NVTX ranges take it, and one that is found
+// in those of them that compute the same batch; the same one where the name does not
+// tell the batch. False for a name that no engine writes.
+func StepFilter(name string) (all, same string, ok bool) {
 	for _, f := range stepForms {
-		if f.pattern.MatchString(name) {
-			return f.part, true
+		m := f.pattern.FindStringSubmatch(name)
+		if m == nil {
+			continue
 		}
+		if f.exact == "" {
+			return f.part, f.part, true
+		}
+		s := f.read(m)
+		number := func(n int) string {
+			if n < 0 {
+				return ".*"
+			}
+			return strconv.Itoa(n)
+		}
+		r := strings.NewReplacer("{N}", number(s.Context), "{T}", number(s.ContextTokens), "{M}", number(s.Generation), "{U}", number(s.GenerationTokens))
+		return f.part, r.Replace(f.exact), true
 	}
-	return "", false
+	return "", "", false
 }
 
 func (f *stepForm) read(m []string) Step {

@@ -59,6 +59,7 @@ type Load struct {
 	done   chan struct{}
 	ctx    context.Context // ends with the load
 	cancel context.CancelFunc
+	added  sync.WaitGroup // clients that came later; mu
 
 	mu       sync.Mutex
 	finished []Request
@@ -87,9 +88,27 @@ func Start(ctx context.Context, o Options) *Load {
 		default:
 			l.closedLoop(ctx)
 		}
+		cancel()
+		l.mu.Lock() // none is added any more
+		l.mu.Unlock()
+		l.added.Wait()
 		l.client.CloseIdleConnections()
 	}()
 	return l
+}
+
+// Grow adds clients that each wait for their answer, until the load ends or the
+// function is called that it gives; that drops their open requests.
+func (l *Load) Grow(n int) (shrink func()) {
+	ctx, cancel := context.WithCancel(l.ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for range n {
+		if l.ctx.Err() == nil {
+			l.added.Go(func() { l.loop(ctx) })
+		}
+	}
+	return cancel
 }
 
 // Stop ends the load; open requests are dropped, and are not errors.
@@ -177,19 +196,22 @@ const retryPause = 100 * time.Millisecond
 func (l *Load) closedLoop(ctx context.Context) {
 	var wg sync.WaitGroup
 	for range max(1, l.o.Concurrency) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				s, ok := l.next()
-				if !ok {
-					return
-				}
-				if l.one(ctx, s) != "" {
-					pause(ctx, retryPause)
-				}
-			}
-		})
+		wg.Go(func() { l.loop(ctx) })
 	}
 	wg.Wait()
+}
+
+// loop is one client.
+func (l *Load) loop(ctx context.Context) {
+	for ctx.Err() == nil {
+		s, ok := l.next()
+		if !ok {
+			return
+		}
+		if l.one(ctx, s) != "" {
+			pause(ctx, retryPause)
+		}
+	}
 }
 
 // Gaps are exponential, so that arrivals are a Poisson process of Rate.

@@ -12,6 +12,7 @@ var ofPick = map[fact.Code]words{
 	"counted-near-median": {Text: "a launch near the median duration is counted ({time}, median {median})[; and of its launches that last longer or shorter: {others}]"},
 	"counted-off-median":  {Text: "the launch counted is of the same configuration but not typical ({time}, median {median})[; and of its launches that last longer or shorter: {others}]"},
 
+	"step-not-made":        {Text: "comes only in steps of other batches than those that the client makes while launches are counted", Short: "in other batches only"},
 	"waits-for-peer":       {Text: "waits for a peer: replayed alone it would hang; pipeline.ncu.pick.collectives=true counts it in a program with one rank", Short: "waits for a peer"},
 	"excluded-by":          {Text: "excluded by {key}"},
 	"not-among":            {Text: "not among {key}"},

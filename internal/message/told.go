@@ -34,6 +34,7 @@ var toldWords = map[fact.Code]words{
 	"traffic-came":      {Text: "{step}: traffic has come after {time}"},
 	"server-ready":      {Text: "{step}: the server is ready after {time}"},
 	"server-window":     {Text: "{step}: {window}"},
+	"gate-not-opened":   {Text: "warning: the gate of ncu could not be opened: {error}"},
 	"profiler-switch":   {Text: "warning: POST {url}: HTTP {status}[ {error}][ {answer}]"},
 	"runs-ahead":        {Text: "note: runs of the workload: {runs}; how long one takes is not known before"},
 	"runs-none":         {Text: "note: the workload does not run before ncu"},

@@ -69,6 +69,11 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 	}
 	t := &Targets{Schema: Schema, Timeline: l.t.Source.Path, Include: filter.include, Exclude: filter.exclude, MainRegions: p.MainRegions && filter.all(), Totals: c.totals}
 	t.Unmatched = append(filter.unmatched, kernels.unmatched(l.knownKernels())...)
+	if p.Client && len(c.ranked) > 0 {
+		if t.Steps, err = c.narrow(c.serving(c.ranked)); err != nil {
+			return nil, err
+		}
+	}
 	t.Limits = Limits{TopN: p.TopN, Coverage: p.Coverage, BudgetS: p.Budget.Seconds(), Alike: p.Alike, Slowest: p.Slowest, Collectives: p.Collectives, Collect: p.Collect}
 	if len(c.ranked) == 0 {
 		return nil, c.nothing(t)

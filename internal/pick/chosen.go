@@ -35,6 +35,9 @@ func (c *Counting) countChosen(ctx context.Context, steps []Step) (capture.Outco
 	}
 	x.targets.Timeline = c.TimelineName
 	x.targets.Ladder, x.targets.Regions = steps, c.regionOptions()
+	if s := x.targets.Serving; s != nil && !c.Begins.IsZero() {
+		s.Begins = &Reason{Fact: c.Begins}
+	}
 	x.announce()
 	if err := c.Save(x.targets); err != nil {
 		return capture.Outcome{}, err
@@ -83,7 +86,7 @@ func (c *chosen) processes(ctx context.Context, first int) error {
 			continue
 		}
 		request := Request{
-			Options: run.options(c.Base, c.targets), Output: "ncu/run", Gates: run.Gates, Launches: len(run.Planned),
+			Options: run.options(c.Base, c.targets), Output: "ncu/run", Gates: run.Gates, Launches: len(run.Planned), Kernels: run.kernels(c.targets), Narrow: len(c.targets.Steps) > 0,
 			Expected: time.Duration(run.Seconds * float64(time.Second)),
 		}
 		if s := c.targets.Serving; s != nil {

@@ -39,6 +39,10 @@ type Counting struct {
 	// Ranges are NVTX expressions that a server is counted in where the configuration
 	// names none: its steps. Reports show all regions still.
 	Ranges []string
+	// Begins says where counting of a server begins, and why there.
+	Begins fact.Fact
+	// Client says that the client of deepprof drives the server, as Request.Serving says.
+	Client bool
 	// TimelineName is what targets.json calls it.
 	TimelineName string
 	Dir          string // of the run: reports are named relative to it
@@ -52,10 +56,13 @@ type Counting struct {
 
 // A Request is one process of ncu.
 type Request struct {
-	Options  ncu.Options   // Output is left to the caller
-	Output   string        // of the report within the run, without extension
-	Gates    []Gate        // that the program is to open and close; none counts everywhere
-	Launches int           // that it is to count; 0 where that is not known
+	Options  ncu.Options    // Output is left to the caller
+	Output   string         // of the report within the run, without extension
+	Gates    []Gate         // that the program is to open and close; none counts everywhere
+	Launches int            // that it is to count; 0 where that is not known
+	Kernels  map[string]int // the same by the name that ncu prints; nil where that is not known
+	// Narrow says that of a server's steps ncu sees the ones that Serving asks for alone.
+	Narrow   bool
 	Expected time.Duration // 0 where that is not known
 	Serving  Serving       // what a server is to compute meanwhile; zero where that is not known
 }
@@ -180,6 +187,7 @@ func (c *Counting) policy() Policy {
 	p := PolicyOf(c.Nsys, c.Ncu, c.Version, c.Program)
 	p.BriefStart, p.Gates = c.BriefStart, c.Gates
 	p.Partial, p.Served = p.Partial || c.Window, c.Window
+	p.Client = c.Client && len(c.Ranges) > 0 && slices.Equal(p.Include, c.Ranges)
 	if c.Window { // a window of a server: its start is what a process costs
 		p.Program, p.ProgramSource = c.Program, "start of the server"
 	}

@@ -55,6 +55,9 @@ type Policy struct {
 	// Served says that the program is a server: its launches come in another order
 	// in each start, so that skipping some of them only takes time.
 	Served bool
+	// Client says that a client makes the server compute the steps that Serving asks
+	// for, and that ncu goes by the names of steps (Include).
+	Client bool
 	// RootOnly says that ncu counts the program that it starts and none of its
 	// children.
 	RootOnly bool

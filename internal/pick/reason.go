@@ -16,6 +16,7 @@ const (
 	offMedian  fact.Code = "counted-off-median"  // time, median, others
 
 	waitsForPeer   fact.Code = "waits-for-peer"
+	stepNotMade    fact.Code = "step-not-made"
 	excludedBy     fact.Code = "excluded-by"     // key
 	notAmong       fact.Code = "not-among"       // key
 	limitTopN      fact.Code = "limit-top-n"     // n

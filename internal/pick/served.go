@@ -2,11 +2,14 @@ package pick
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // Serving says what a server must compute so that the chosen launches come: its
@@ -15,18 +18,25 @@ type Serving struct {
 	// Prompts are the steps with prompts that hold chosen launches, most GPU time
 	// first. None where the names of steps do not tell.
 	Prompts []Prompts `json:"prompts,omitempty"`
-	// Batch is the number of sequences in the middle one of the steps that decode; 0
-	// where that is not told.
+	// Batch is the number of sequences in the steps without prompts that take the most
+	// GPU time; 0 where that is not told.
 	Batch int `json:"batch,omitempty"`
 	// GraphNodes is how many kernels of CUDA graphs a step has on average.
 	GraphNodes float64 `json:"graph_nodes,omitempty"`
+	// Begins says where counting begins, and why there; absent in files of earlier
+	// versions.
+	Begins *Reason `json:"begins,omitempty"`
+
+	mixes bool // the engine puts prompts and sequences that decode into one step
 }
 
 // Prompts are those of one step: their number and all their tokens, 0 where the
-// name of the step does not tell these.
+// name of the step does not tell these, and the sequences that decode beside them,
+// or that wait for them where the engine has them wait.
 type Prompts struct {
-	N      int `json:"n"`
-	Tokens int `json:"tokens,omitempty"`
+	N        int `json:"n"`
+	Tokens   int `json:"tokens,omitempty"`
+	Decoding int `json:"decoding,omitempty"`
 }
 
 // Lengths are the tokens of each prompt, step by step; 0 where they are not told.
@@ -52,15 +62,14 @@ func (c *choice) serving(groups []int) *Serving {
 	if len(steps) == 0 {
 		return s
 	}
-	stepOf := func(launch int) (engine.Step, bool) {
-		step, ok := steps[c.l.at.KernelPlace(int(c.l.kernels.At(launch)))]
-		return step, ok
+	s.Batch, s.GraphNodes = c.l.decodeBatch(steps), c.l.graphNodes()
+	for _, step := range steps {
+		s.mixes = s.mixes || step.Kind == engine.Mixed
 	}
 	for _, g := range groups {
 		with, decodes := map[Prompts]int{}, false
 		for _, i := range c.members[g] {
-			step, ok := stepOf(int(i))
-			if p := promptsOf(step); ok && p.N > 0 {
+			if p := s.promptsOf(steps[c.l.at.KernelPlace(int(c.l.kernels.At(int(i))))]); p.N > 0 {
 				with[p]++
 			} else {
 				decodes = true
@@ -72,23 +81,71 @@ func (c *choice) serving(groups []int) *Serving {
 		}
 		best := Prompts{}
 		for p, n := range with {
-			if best.N == 0 || cmp.Or(cmp.Compare(n, with[best]), cmp.Compare(best.N, p.N), cmp.Compare(best.Tokens, p.Tokens)) > 0 {
+			if best.N == 0 || cmp.Or(cmp.Compare(n, with[best]), cmp.Compare(best.N, p.N), cmp.Compare(best.Tokens, p.Tokens), cmp.Compare(p.Decoding, best.Decoding)) > 0 {
 				best = p
 			}
 		}
 		s.Prompts = append(s.Prompts, best)
 	}
-	s.Batch, s.GraphNodes = c.l.decodeBatch(), c.l.graphNodes()
 	return s
 }
 
 // promptsOf is what a step computes of prompts; N is 0 where it has none, or does
-// not tell.
-func promptsOf(s engine.Step) Prompts {
-	if s.Context <= 0 {
+// not tell. In an engine that does not mix the other sequences wait meanwhile.
+func (s *Serving) promptsOf(step engine.Step) Prompts {
+	if step.Context <= 0 {
 		return Prompts{}
 	}
-	return Prompts{s.Context, max(0, s.ContextTokens)}
+	p := Prompts{N: step.Context, Tokens: max(0, step.ContextTokens), Decoding: max(0, step.Generation)}
+	if !s.mixes {
+		p.Decoding = max(0, s.Batch-p.N)
+	}
+	return p
+}
+
+// made tells whether a client that follows s makes a server compute such a step; a
+// name that does not tell may be any.
+func (s *Serving) made(step engine.Step) bool {
+	switch {
+	case step.Context > 0:
+		return slices.Contains(s.Prompts, s.promptsOf(step))
+	case step.Kind == engine.Decode && s.Batch > 0:
+		return step.Generation == s.Batch
+	}
+	return step.Kind != engine.Empty
+}
+
+// narrow has ncu see the steps alone that the client makes, where the names of steps
+// tell them: what else passes would be counted in the place of what was chosen.
+// Groups that none of these steps has cannot be chosen. It gives the expressions, nil
+// where it changes nothing.
+func (c *choice) narrow(s *Serving) ([]string, error) {
+	only := stepExprs(c.l.at, s.made)
+	if len(only) == 0 || s.Batch == 0 {
+		return nil, nil
+	}
+	filter, err := newRegionFilter(only, nil, c.l.at.Seen())
+	if err != nil {
+		return nil, err
+	}
+	match, shown := c.l.at.KernelMatcher(filter.match), make([]bool, len(c.l.groups))
+	for i, kernel := range c.l.kernels.All() {
+		c.seen[i] = c.seen[i] && match(int(kernel))
+		shown[c.l.group(i)] = shown[c.l.group(i)] || c.seen[i]
+	}
+	c.ranked = slices.DeleteFunc(c.ranked, func(g int) bool {
+		if shown[g] {
+			return false
+		}
+		c.barred[g] = because(stepNotMade)
+		c.totals.EligibleNS -= c.totalNS[g]
+		for r := range c.regions {
+			c.regions[r].eligibleNS -= c.regions[r].groups[g]
+		}
+		return true
+	})
+	c.totals.EligibleGroups = len(c.ranked)
+	return filter.include, nil
 }
 
 // steps are the ranges of the timeline that are steps of a serving engine.
@@ -101,19 +158,22 @@ func (l *Launches) steps() (list []engine.Step) {
 	return list
 }
 
-// decodeBatch is the number of sequences in the middle one of the steps that decode.
-func (l *Launches) decodeBatch() int {
-	var sizes []int
-	for _, s := range l.steps() {
-		if s.Generation > 0 {
-			sizes = append(sizes, s.Generation)
+// decodeBatch is the number of sequences in the steps without prompts that take the
+// most GPU time; the fewest among equals, 0 where no name tells.
+func (l *Launches) decodeBatch(steps map[uint32]engine.Step) int {
+	times := map[int]int64{}
+	for i, kernel := range l.kernels.All() {
+		if s := steps[l.at.KernelPlace(int(kernel))]; s.Kind == engine.Decode && s.Generation > 0 {
+			times[s.Generation] += l.ns(i)
 		}
 	}
-	if len(sizes) == 0 {
-		return 0
+	best := 0
+	for _, n := range slices.Sorted(maps.Keys(times)) {
+		if best == 0 || times[n] > times[best] {
+			best = n
+		}
 	}
-	slices.Sort(sizes)
-	return sizes[len(sizes)/2]
+	return best
 }
 
 // graphNodes is how many kernels of CUDA graphs a step has on average; 0 without
@@ -146,19 +206,39 @@ func (t *Traced) StepRanges() []string {
 	if 2*in <= all {
 		return nil
 	}
-	var out []string
-	for _, r := range t.at.Regions() {
-		part, ok := engine.StepFilter(r.Name)
+	return stepExprs(t.at, nil)
+}
+
+// stepExprs are NVTX expressions that select the steps of a serving engine, one for
+// each domain: those that compute the same batch as one that only wants, nil for all.
+func stepExprs(at *timeline.Attribution, only func(engine.Step) bool) []string {
+	parts := map[string][]string{} // by domain
+	for _, r := range at.Regions() {
+		part, same, ok := engine.StepFilter(r.Name)
 		if !ok {
 			continue
 		}
-		e := "regex:" + part
-		if r.Domain != "" && r.Domain != nvtx.DefaultDomain {
-			e = "regex:" + regexp.QuoteMeta(r.Domain) + "@" + part
+		if only != nil {
+			if s, _ := engine.ParseStep(r.Name); !only(s) {
+				continue
+			}
+			part = same
 		}
-		if !slices.Contains(out, e) {
-			out = append(out, e)
+		if list := parts[r.Domain]; !slices.Contains(list, part) {
+			parts[r.Domain] = append(list, part)
 		}
+	}
+	var out []string
+	for domain, list := range parts {
+		slices.Sort(list)
+		e := list[0]
+		if len(list) > 1 {
+			e = "(" + strings.Join(list, "|") + ")"
+		}
+		if domain != "" && domain != nvtx.DefaultDomain {
+			e = regexp.QuoteMeta(domain) + "@" + e
+		}
+		out = append(out, "regex:"+e)
 	}
 	slices.Sort(out)
 	return out

@@ -56,14 +56,14 @@ func TestServing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Serving{Prompts: []Prompts{{1, 512}, {2, 1024}}, Batch: 8, GraphNodes: 3}
+	want := &Serving{Prompts: []Prompts{{1, 512, 7}, {2, 1024, 6}}, Batch: 8, GraphNodes: 3, mixes: true}
 	if !reflect.DeepEqual(served.Serving, want) {
 		t.Errorf("got %+v, want %+v", served.Serving, want)
 	}
 	if got := served.Serving.Lengths(); !reflect.DeepEqual(got, [][]int{{512}, {512, 512}}) {
 		t.Errorf("prompts of %v", got)
 	}
-	if got := (Serving{Prompts: []Prompts{{3, 100}}}).Lengths(); !reflect.DeepEqual(got, [][]int{{33, 33, 34}}) {
+	if got := (Serving{Prompts: []Prompts{{3, 100, 0}}}).Lengths(); !reflect.DeepEqual(got, [][]int{{33, 33, 34}}) {
 		t.Errorf("prompts of %v", got)
 	}
 	plain, err := Choose(Load(at), Policy{Partial: true})
@@ -114,6 +114,53 @@ func TestStepRanges(t *testing.T) {
 	traced = Trace(&domain.t)
 	if f, err = ResolveFilters(traced.StepRanges(), nil, traced.seen()); err != nil || !slices.Equal(f.Include, []string{"regex:TensorRT-LLM@_forward_step.* gen reqs/"}) {
 		t.Errorf("got %q, %v", f.Include, err)
+	}
+}
+
+// TestStepsMade: ncu sees the steps alone that the client makes, so that no launch of
+// another batch is counted in the place of a chosen one; what only those have is left out.
+func TestStepsMade(t *testing.T) {
+	b := servedTimeline()
+	thread, queue := b.t.Ranges[0].Thread, b.t.Kernels[0].Queue
+	block := [3]int32{128, 1, 1}
+	small := b.config([3]int32{2, 1, 1}, block, 0)
+	graph, rare := b.function("_Z5graphv", "graph()", "graph"), b.function("_Z4rarev", "rare()", "rare")
+	end := b.push(thread, "execute_context_0(0)_generation_3(3)") // clients come and go
+	b.launch(thread, queue, graph, small, 5_000)
+	b.launch(thread, queue, rare, small, 5_000)
+	end()
+	traced := Trace(&b.t)
+	c := &Counting{
+		Ncu:      plan.Ncu{CLI: plan.NcuCLI{ReplayMode: plan.ReplayKernel, TargetProcesses: "all", ProfileFromStart: true}, Pick: plan.Pick{Enable: true}},
+		Timeline: traced, Window: true, Ranges: traced.StepRanges(), Client: true, Say: func(string) {},
+	}
+	var got Request
+	var targets *Targets
+	c.Count = func(_ context.Context, r Request) (capture.Outcome, error) {
+		got = r
+		return capture.Outcome{Kind: capture.NothingMatched}, nil
+	}
+	c.Save = func(x *Targets) error { targets = x; return nil }
+	if _, err := c.Do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := "regex:(context_0.(sq)?0(sk.*)?._generation_8.(sq)?8(sk.*)?.$|context_1.(sq)?512(sk.*)?._generation_7.(sq)?7(sk.*)?.$|context_2.(sq)?1024(sk.*)?._generation_6.(sq)?6(sk.*)?.$)/"
+	if !slices.Equal(got.Options.NVTXInclude, []string{want}) || !got.Narrow || !slices.Equal(targets.Include, []string{"regex:context_.*_generation_/"}) {
+		t.Errorf("ncu sees %q, chosen in %q", got.Options.NVTXInclude, targets.Include)
+	}
+	// graph (4 blocks), prompt (4 and 8), both; not graph (2 blocks).
+	if !reflect.DeepEqual(got.Kernels, map[string]int{"_Z5graphv": 1, "_Z6promptv": 2, "_Z4bothv": 1}) || got.Launches != 4 {
+		t.Errorf("counts %v, %d launches", got.Kernels, got.Launches)
+	}
+	if len(targets.LeftOut) == 0 || !targets.LeftOut[0].Reason.Is(stepNotMade) || targets.LeftOut[0].Launches != 2 {
+		t.Errorf("left out %+v", targets.LeftOut)
+	}
+	if targets.Totals.RegionLaunches != targets.Totals.Launches {
+		t.Errorf("shares go by %d of %d launches", targets.Totals.RegionLaunches, targets.Totals.Launches)
+	}
+	c.Client = false // a load of the user's: steps of any batch
+	if _, err := c.Do(t.Context()); err != nil || got.Narrow || !slices.Equal(got.Options.NVTXInclude, []string{"regex:context_.*_generation_/"}) {
+		t.Errorf("ncu sees %q: %v", got.Options.NVTXInclude, err)
 	}
 }
 

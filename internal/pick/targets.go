@@ -24,6 +24,9 @@ type Targets struct {
 	Include   []string    `json:"nvtx_include,omitempty"`
 	Exclude   []string    `json:"nvtx_exclude,omitempty"`
 	Unmatched []Unmatched `json:"unmatched,omitempty"`
+	// Steps are what ncu is given in the place of Include: the steps that the client
+	// makes a server compute.
+	Steps []string `json:"nvtx_steps,omitempty"`
 	// MainRegions says that without filters only launches in the main regions of the
 	// program were chosen from.
 	MainRegions bool `json:"main_regions,omitempty"`
@@ -234,10 +237,24 @@ func (r *Run) needed(v *Verification) bool {
 // options adds the run's choice of launches to the options of ncu.
 func (r *Run) options(o ncu.Options, t *Targets) ncu.Options {
 	o.NVTXInclude, o.NVTXExclude = t.Include, t.Exclude
+	if len(t.Steps) > 0 {
+		o.NVTXInclude = t.Steps
+	}
 	o.KernelName, o.KernelNameBase, o.KernelID = r.KernelName, r.KernelNameBase, r.KernelID
 	o.FilterMode, o.LaunchSkip, o.LaunchCount = r.FilterMode, r.LaunchSkip, r.LaunchCount
 	o.WaitForProfilerStart = o.WaitForProfilerStart || len(r.Gates) > 0
 	return o
+}
+
+// kernels are the launches that a run counts, by the name that ncu prints.
+func (r *Run) kernels(t *Targets) map[string]int {
+	out := map[string]int{}
+	for _, p := range r.Planned {
+		if g := t.group(p.Group); g != nil {
+			out[(&names{mangled: g.Mangled, demangled: g.Demangled, function: g.Function}).in(r.KernelNameBase)]++
+		}
+	}
+	return out
 }
 
 // The roles of a planned launch.

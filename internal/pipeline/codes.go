@@ -34,6 +34,13 @@ const (
 	whilePlaying       fact.Code = "run-while-playing" //
 	stepVerdict        fact.Code = "step-verdict"      // kind, what, evidence
 	runStep            fact.Code = "run-step"          // step, why
+
+	// Where counting of a server begins.
+	beginsByURL     fact.Code = "server-counted-by-url" // url
+	beginsInSteps   fact.Code = "server-counted-in-steps"
+	beginsAtModules fact.Code = "server-counted-at-modules"
+	beginsAtStart   fact.Code = "server-counted-from-start"
+	beginsLater     fact.Code = "server-counting-undecided"
 )
 
 // errorFact is an error as evidence.

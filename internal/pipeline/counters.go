@@ -102,23 +102,25 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 				return capture.Outcome{}, err
 			}
 		}
-		var ranges []string // of a server that cannot switch its profiler: its steps
-		if workload.Serves(j.plan) && t != nil && j.setup(plan.StepNcu).Engine.Profile == nil {
-			ranges = t.StepRanges()
+		begins, err := j.beginning(t)
+		if err != nil {
+			return capture.Outcome{}, err
 		}
 		counting := pick.Counting{
 			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.programTime(), BriefStart: workload.BriefWarmup(j.plan), Gates: j.gated(target),
-			Timeline: t, TimelineName: name, Window: workload.Serves(j.plan), Ranges: ranges, Dir: j.store.Dir(), Say: j.Say,
+			Timeline: t, TimelineName: name, Window: workload.Serves(j.plan), Ranges: begins.ranges, Begins: begins.why, Client: p.Server.Load.Kind == plan.LoadClient,
+			Dir: j.store.Dir(), Say: j.Say,
 			Count: func(ctx context.Context, r pick.Request) (capture.Outcome, error) {
 				if !workload.Serves(j.plan) {
 					return countWith(ctx, j, target, r, nil)
 				}
-				return countServer(ctx, j, r, func(ctx context.Context, tell func(capture.Progress)) (capture.Outcome, error) {
-					return countWith(ctx, j, target, r, tell)
-				})
+				return countServer(ctx, j, target, r, begins)
 			},
 			Refused: func(o capture.Outcome) error { return capture.Refuse(j.store, plan.StepNcu, j.dir, o) },
 			Save:    func(t *pick.Targets) error { return saveTargets(j.store, t) },
+		}
+		if begins.gate != "" {
+			counting.Base.WaitForProfilerStart = true
 		}
 		o, err := counting.Do(ctx)
 		if err != nil || !exists(j.store.Path(pick.TargetsFile)) {
@@ -163,19 +165,28 @@ func saveTargets(store *runs.Run, t *pick.Targets) error {
 	return store.WriteFile(pick.TargetsFile, text)
 }
 
-// countWith starts one process of ncu and records it. Tell hears how far it is;
-// nil for nobody.
-func countWith(ctx context.Context, j *job, target []string, r pick.Request, tell func(capture.Progress)) (capture.Outcome, error) {
+// countWith starts one process of ncu and records it. Server is what a server is
+// counted with; nil for another program.
+func countWith(ctx context.Context, j *job, target []string, r pick.Request, server *driven) (capture.Outcome, error) {
 	cli := j.plan.Pipeline.Ncu.CLI
 	r.Options.Output = j.store.Path(r.Output)
 	var set, gates []string
-	if len(r.Gates) > 0 {
+	writeGates := func(list any) error {
 		file := path.Join(path.Dir(r.Output), "gates.json")
-		if err := writeJSON(j.store, file, r.Gates); err != nil {
+		gates = []string{j.store.Path(file)}
+		set = append(set, workload.GatesVariable+"="+gates[0])
+		return writeJSON(j.store, file, list)
+	}
+	switch {
+	case len(r.Gates) > 0:
+		if err := writeGates(r.Gates); err != nil {
 			return capture.Outcome{}, err
 		}
-		gates = []string{j.store.Path(file)}
-		set = []string{workload.GatesVariable + "=" + gates[0]}
+	case server != nil && server.gate != "":
+		set = server.set
+		if err := writeGates(map[string]string{"while": server.gate}); err != nil {
+			return capture.Outcome{}, err
+		}
 	}
 	command, err := j.ncuLine(r.Options, set...)
 	if err != nil {
@@ -187,13 +198,8 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, tel
 	j.display.expected = r.Expected // the live line counts from the start of a process
 	c := j.capture(capture.Ncu, command, target, r.Output, j.plan.Pipeline.Ncu.Timeout)
 	j.setBehind(&c, plan.StepNcu, target)
-	if tell != nil {
-		c.Retries = 0 // who drives the server does so once
-		show := c.Progress
-		c.Progress = func(p capture.Progress) {
-			tell(p)
-			show(p)
-		}
+	if server != nil {
+		c.Retries, c.Counted = 0, server.counted // who drives the server does so once
 	}
 	c.KeepEnv = envNames(command.Env) // ncu stores no environment
 	c.Expect.Tables = pick.Named(cli.Metrics)

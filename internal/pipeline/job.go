@@ -248,6 +248,9 @@ func (j *job) pythonPath() string {
 func (j *job) foretell() {
 	j.Say(message.Text(runsOfWorkload(j.steps, j.plan)))
 	n := j.plan.Pipeline.Ncu
+	if n.Enable && workload.Serves(j.plan) {
+		j.foretellServer()
+	}
 	p := pick.PolicyOf(j.plan.Pipeline.Nsys, n, j.ncu.Version, 0)
 	p.BriefStart = workload.BriefWarmup(j.plan)
 	switch choose := j.willChoose(); {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
@@ -203,9 +204,63 @@ func serveSession(ctx context.Context, j *job) (made, error) {
 	})
 }
 
-// countServer has ncu count launches of a server: take starts ncu and returns
-// when it has ended.
-func countServer(ctx context.Context, j *job, r pick.Request, take func(context.Context, func(capture.Progress)) (capture.Outcome, error)) (capture.Outcome, error) {
+// A beginning is where counting of a server begins.
+type beginning struct {
+	why    fact.Fact
+	ranges []string             // that it is bounded to: its steps
+	gate   string               // a file that opens the gate of an annotated server, in the run
+	annex  *workload.Annotation // that opens it
+	from   bool                 // at the start of the server: what it does before it serves is counted too
+}
+
+// beginning chooses where counting begins: where the server's own profiler is switched on, else
+// in steps that the timeline names, else at ranges of modules of an annotated server, else at its
+// start. Zero for other programs.
+func (j *job) beginning(t *pick.Traced) (beginning, error) {
+	if !workload.Serves(j.plan) {
+		return beginning{}, nil
+	}
+	s, cli := j.setup(plan.StepNcu), j.plan.Pipeline.Ncu.CLI
+	if start, _, own := s.Engine.ProfileURLs(s.Base); own {
+		return beginning{why: fact.New(beginsByURL, fact.Name("url", start))}, nil
+	}
+	if t != nil && len(cli.NVTXInclude) == 0 {
+		if ranges := t.StepRanges(); len(ranges) > 0 {
+			return beginning{why: fact.New(beginsInSteps), ranges: ranges}, nil
+		}
+	}
+	if cli.ProfileFromStart {
+		told, err := workload.ReadAnnotated(j.store.Path(runs.AnnotateFolder + "/" + plan.StepNsys))
+		if err != nil {
+			return beginning{}, err
+		}
+		a := workload.GateOf(j.plan, j.place(runs.AnnotateFolder), j.place(runs.AnnotateFolder+"/"+plan.StepNcu))
+		if a != nil && slices.ContainsFunc(told.Processes, func(p workload.AnnotatedProcess) bool { return p.Mode != "" }) {
+			return beginning{why: fact.New(beginsAtModules), gate: j.store.Path(plan.StepNcu + "/gate.open"), annex: a}, nil
+		}
+	}
+	return beginning{why: fact.New(beginsAtStart), from: true}, nil
+}
+
+// foretellServer says in a dry run where counting will begin.
+func (j *job) foretellServer() {
+	s := j.setup(plan.StepNcu)
+	if start, _, own := s.Engine.ProfileURLs(s.Base); own {
+		j.tell(beginsByURL, fact.Name("url", start))
+		return
+	}
+	j.tell(beginsLater)
+}
+
+// driven is what a server is counted with.
+type driven struct {
+	counted func(kernel string)
+	gate    string
+	set     []string // variables that have it open its gate
+}
+
+// countServer has ncu count launches of a server.
+func countServer(ctx context.Context, j *job, target []string, r pick.Request, b beginning) (capture.Outcome, error) {
 	if err := prepareServer(j, plan.StepNcu); err != nil {
 		return capture.Outcome{}, err
 	}
@@ -213,13 +268,35 @@ func countServer(ctx context.Context, j *job, r pick.Request, take func(context.
 	if o, taken := serving.PortTaken(ctx, s.Base); taken {
 		return o, capture.Refuse(j.store, plan.StepNcu, j.dir, o)
 	}
-	m, err := s.Count(ctx, serving.Counting{
-		Wanted: r.Launches, Expected: r.Expected, Logs: j.store.Path(path.Dir(r.Output)), Take: take, Prompts: r.Serving.Lengths(), Batch: r.Serving.Batch,
-	})
+	d := driven{gate: b.gate}
+	if b.annex != nil {
+		if err := b.annex.Install(); err != nil {
+			return capture.Outcome{}, err
+		}
+		_, server := j.serverLine()
+		d.set = b.annex.Variables(server.Env)
+	}
+	n := serving.Counting{
+		Expected: r.Expected, Logs: j.store.Path(path.Dir(r.Output)), Batch: r.Serving.Batch, Gate: b.gate,
+		Take: func(ctx context.Context, counted func(string)) (capture.Outcome, error) {
+			d.counted = counted
+			return countWith(ctx, j, target, r, &d)
+		},
+	}
+	if !b.from && (len(b.ranges) == 0 || r.Narrow) {
+		n.Kernels = r.Kernels
+	}
+	for i, lengths := range r.Serving.Lengths() {
+		n.Prompts = append(n.Prompts, serving.Prompting{Lengths: lengths, Decoding: r.Serving.Prompts[i].Decoding})
+	}
+	m, err := s.Count(ctx, n)
 	if len(m.Record.Window) > 0 {
 		if err := writeJSON(j.store, serverFolder(plan.StepNcu)+"/"+load.RecordName, m.Record); err != nil {
 			j.tellError("warning", err)
 		}
+	}
+	if b.annex != nil && err == nil {
+		err = j.store.AddFiles(ctx, plan.StepNcu, annotateFiles(j, plan.StepNcu)...)
 	}
 	return m.Outcome, err
 }

@@ -142,6 +142,9 @@ func (d *doc) coverage(r *analysis.Result) {
 		g.add(message.Phrase("actual-cost"), elapsed(p.ActualSec*1e9))
 	}
 	d.table(g)
+	if p.Begins != nil {
+		d.line("%s", prose(upperFirst(message.Text(*p.Begins)))+".")
+	}
 	d.uncounted(message.Phrase("coverage-excluded"), p.LeftOut)
 	d.uncounted(message.Phrase("coverage-cut-off"), p.CutOff)
 }

@@ -46,6 +46,7 @@ const (
 	serverReady    fact.Code = "server-ready"    // step, time
 	serverWindow   fact.Code = "server-window"   // step, window
 	profilerSwitch fact.Code = "profiler-switch" // url, status, error, answer
+	gateShut       fact.Code = "gate-not-opened" // error
 )
 
 // PortTaken is the outcome of a server whose port somebody else has; false where

@@ -1,13 +1,13 @@
 package serving
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -24,17 +24,19 @@ import (
 type counted struct {
 	*served
 	Counting
-	limit   time.Duration // of the load
-	done    atomic.Int64
-	began   time.Time
-	clients int        // of ours that decode
-	times   []float64  // seconds from began to each step forward
-	stats   load.Stats // of the requests, up to the end of the load
-	why     string     // it ended without a word of ncu's; "" where it went its way
+	limit time.Duration // of the load
+	began time.Time
+	base  int // clients of ours that decode all the time
+	batch int // sequences of ours that decode in a step without prompts
 	// complete: what was to be counted has been counted, or every step that was to
 	// come has come.
 	complete bool
+	why      string     // it ended without a word of ncu's; "" where it went its way
+	stats    load.Stats // of the requests, up to the end of the load
 	giveUp   context.CancelCauseFunc
+	flooded  atomic.Bool
+
+	tally tally
 }
 
 // quietTime is how long no launch may be counted under a load of the user's before
@@ -55,16 +57,22 @@ const onTime = time.Second
 
 // A Counting is what ncu is to count of a server.
 type Counting struct {
-	Wanted   int           // launches; 0 where that is not known
+	// Kernels are the launches to count, by the name that ncu prints, and nothing else
+	// is let through by its filter; nil where that is not known.
+	Kernels  map[string]int
 	Expected time.Duration // that it takes; 0 where that is not known
 	Logs     string        // folder of ncu's logs, which hold those of the server
-	// Prompts are the steps to count that have prompts: the tokens of each, 0 for as
-	// many as the load draws. None is one such prompt.
-	Prompts [][]int
-	// Batch is how many sequences decode in a step; 0 where that is not known.
+	// Prompts are the steps to count that have prompts. None is one with one prompt.
+	Prompts []Prompting
+	// Batch is how many sequences decode in a step without prompts; 0 where that is not
+	// known.
 	Batch int
-	// Take starts ncu, tells how far it is, and returns when it has ended.
-	Take func(context.Context, func(capture.Progress)) (capture.Outcome, error)
+	// Gate is a file that lets ncu count while it is there; "" where the engine's own
+	// profiler does, or nothing is to be switched.
+	Gate string
+	// Take starts ncu, tells the name of each launch that it has counted, and returns
+	// when it has ended.
+	Take func(ctx context.Context, counted func(kernel string)) (capture.Outcome, error)
 }
 
 // Count drives the server while ncu counts its launches. The record has no window
@@ -72,36 +80,46 @@ type Counting struct {
 func (s Setup) Count(ctx context.Context, n Counting) (Measured, error) {
 	c := &counted{served: s.begin(), Counting: n, limit: max(s.CountersTime, 2*n.Expected), began: time.Now()}
 	if len(c.Prompts) == 0 {
-		c.Prompts = [][]int{{0}}
+		c.Prompts = []Prompting{{Lengths: []int{0}, Decoding: -1}}
 	}
 	counting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	c.giveUp = giveUp
 	driving, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		c.follow(driving)
-	}()
-	o, err := n.Take(counting, func(p capture.Progress) {
-		if p.Stage == capture.Profiling {
-			c.note(int64(p.Done))
-		}
-	})
+	var working sync.WaitGroup
+	working.Go(func() { c.follow(driving) })
+	working.Go(func() { c.watchLogs(driving) })
+	o, err := n.Take(counting, func(kernel string) { c.tally.note(kernel, time.Since(c.began)) })
 	cancel()
-	<-ended
+	working.Wait()
 	c.finishCounting(&o)
 	c.judgeWatchdog(&o, n.Logs)
 	return Measured{Outcome: o, Record: c.record}, err
 }
 
+// logNames are the logs of a process of ncu.
+var logNames = []string{"stderr.log", "stdout.log"}
+
+// watchLogs ends a server that prints without end, as one is ended without ncu.
+func (c *counted) watchLogs(ctx context.Context) {
+	for ; ctx.Err() == nil; wait(ctx, 250*time.Millisecond) {
+		for _, name := range logNames {
+			if tooLong(filepath.Join(c.Logs, name), int64(c.MaxLog)*1e6) {
+				c.flooded.Store(true)
+				c.end(ctx)
+				return
+			}
+		}
+	}
+}
+
 // judgeWatchdog says that the server did not survive replay where its log, which
 // ncu's log holds, tells so.
 func (c *counted) judgeWatchdog(o *capture.Outcome, dir string) {
-	if o.Usable && c.done.Load() >= int64(c.Wanted) || o.Kind == capture.Interrupted {
+	if o.Usable && c.complete || o.Kind == capture.Interrupted {
 		return
 	}
-	for _, name := range []string{"stderr.log", "stdout.log"} {
+	for _, name := range logNames {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			continue
@@ -120,13 +138,6 @@ func (c *counted) judgeWatchdog(o *capture.Outcome, dir string) {
 	}
 }
 
-// note keeps when launches were counted.
-func (c *counted) note(done int64) {
-	if c.done.Swap(done) != done {
-		c.times = append(c.times, time.Since(c.began).Seconds())
-	}
-}
-
 // follow drives the server and ends it once everything is counted.
 func (c *counted) follow(ctx context.Context) {
 	err := c.untilReady(ctx, c.ReadyTimeout)
@@ -140,9 +151,9 @@ func (c *counted) follow(ctx context.Context) {
 		}
 		return
 	}
-	start, stop, own := c.Engine.ProfileURLs(c.Base)
 	var counting atomic.Int64 // the moment on the clock of the requests, from which steps are counted; 0 for not yet
-	if !own {
+	on, off := c.switches()
+	if on == nil {
 		counting.Store(1)
 	}
 	asking, stopAsking := context.WithCancel(ctx)
@@ -150,18 +161,18 @@ func (c *counted) follow(ctx context.Context) {
 	prompted := make(chan struct{})
 	go func() {
 		defer close(prompted)
-		c.prompt(asking, &counting)
+		c.rounds(asking, &counting)
 	}()
-	if own {
-		c.untilDecoding(ctx)
-		c.switchProfiler(ctx, start, c.Engine.Profile.Body, time.Minute)
+	if on != nil {
+		c.untilDecoding(ctx, c.base, c.WarmupLimit)
+		on(ctx)
 		if c.load != nil {
 			counting.Store(c.load.Now())
 		}
 	}
-	c.complete = c.untilCounted(ctx, prompted, &counting)
-	if own {
-		c.switchProfiler(ctx, stop, "", stopTime) // SIGTERM ends it as well
+	c.complete = c.untilCounted(ctx, prompted)
+	if off != nil {
+		off(ctx) // SIGTERM ends it as well
 	}
 	stopAsking()
 	<-prompted
@@ -169,52 +180,21 @@ func (c *counted) follow(ctx context.Context) {
 	c.end(ctx)
 }
 
-// few are the clients that decode while launches are counted: the others' prompts
-// are sent one step at a time, by prompt. Requests may take as long as the counting.
-func (c *counted) few(o *load.Options) {
-	most := 0
-	for _, p := range c.Prompts {
-		most = max(most, len(p))
+// switches have ncu count and no longer count; nil where it counts from the start.
+func (c *counted) switches() (on, off func(context.Context)) {
+	if c.Gate != "" {
+		return func(context.Context) {
+			if err := os.WriteFile(c.Gate, nil, 0o644); err != nil {
+				c.Tell(gateShut, fact.Error("error", err))
+			}
+		}, func(context.Context) { os.Remove(c.Gate) }
 	}
-	if o.Rate > 0 {
-		o.Concurrency = cmp.Or(c.Batch, o.Concurrency)
-	} else {
-		o.Concurrency = max(0, o.Concurrency-most)
+	start, stop, own := c.Engine.ProfileURLs(c.Base)
+	if !own {
+		return nil, nil
 	}
-	o.Rate, o.Timeout = 0, requestTime*c.limit
-	c.clients, o.Quiet = o.Concurrency, o.Concurrency == 0
-}
-
-// prompt sends prompts until each step that is to be counted has come, one after the
-// other: under ncu a step takes seconds, and the answers of clients take minutes, so
-// that none would come by itself. Before counting is on the first ones come again and
-// again, so that one is under way when it begins. Where nobody else decodes, they have
-// answers of some tokens.
-func (c *counted) prompt(ctx context.Context, counting *atomic.Int64) {
-	if c.load == nil {
-		return
-	}
-	output := 1
-	if c.clients == 0 {
-		output = 3
-	}
-	c.untilDecoding(ctx)
-	for k, failures := 0, 0; k < len(c.Prompts) && ctx.Err() == nil; {
-		ok := c.load.Ask(ctx, c.Prompts[k], output)
-		if !ok {
-			failures++
-			wait(ctx, 100*time.Millisecond)
-		}
-		if passed := c.passed(c.load.Now(), counting); passed && (ok || failures > 2) {
-			k, failures = k+1, 0
-		}
-	}
-}
-
-// passed tells whether what came at a moment was computed while launches were counted.
-func (c *counted) passed(at int64, counting *atomic.Int64) bool {
-	on := counting.Load()
-	return on > 0 && at > on+int64(onTime)
+	return func(ctx context.Context) { c.switchProfiler(ctx, start, c.Engine.Profile.Body, time.Minute) },
+		func(ctx context.Context) { c.switchProfiler(ctx, stop, "", stopTime) }
 }
 
 // stopLoad ends the requests and keeps what they showed.
@@ -226,18 +206,6 @@ func (c *counted) stopLoad() {
 	}
 	if c.loader != nil {
 		c.loader.Stop()
-	}
-}
-
-// untilDecoding waits until every client has its first token.
-func (c *counted) untilDecoding(ctx context.Context) {
-	if c.load == nil {
-		return
-	}
-	for until := time.Now().Add(c.WarmupLimit); time.Now().Before(until) && ctx.Err() == nil; wait(ctx, 10*time.Millisecond) {
-		if open, waiting := c.load.Open(); open-waiting >= c.clients {
-			return
-		}
 	}
 }
 
@@ -270,39 +238,28 @@ func (c *counted) switchProfiler(ctx context.Context, url, body string, limit ti
 	}
 }
 
-// untilCounted waits until ncu has what it was asked for or every step that was to come
-// has come; false where the time was over before. Under a load of the user's nothing tells of steps:
-// there it waits until nothing more is counted for a while.
-func (c *counted) untilCounted(ctx context.Context, prompted <-chan struct{}, counting *atomic.Int64) bool {
-	last, since := int64(-1), time.Now()
+// untilCounted waits until ncu has what it was asked for, or every step that was to
+// come has come and brings nothing new; false where the time was over before. Under a load of
+// the user's nothing tells of steps: there it waits until nothing more is counted for a while.
+func (c *counted) untilCounted(ctx context.Context, prompted <-chan struct{}) bool {
+	last, since := 0, time.Now()
 	for until := time.Now().Add(c.limit); time.Now().Before(until) && ctx.Err() == nil; wait(ctx, 100*time.Millisecond) {
-		if now := c.done.Load(); now != last {
+		if now := c.tally.done(); now != last {
 			last, since = now, time.Now()
 		}
-		if c.Wanted > 0 && last >= int64(c.Wanted) {
+		if c.tally.has(c.Kernels) {
 			return true
 		}
-		if c.load == nil && last > 0 && time.Since(since) > quietTime {
-			return true
+		if c.load == nil {
+			if last > 0 && time.Since(since) > quietTime {
+				return true
+			}
+			continue
 		}
 		select {
 		case <-prompted:
-			if c.load != nil && c.decoded(counting) {
-				return true
-			}
+			return true
 		default:
-		}
-	}
-	return false
-}
-
-// decoded tells whether a step of decode came to its end while launches were counted.
-func (c *counted) decoded(counting *atomic.Int64) bool {
-	for _, r := range c.load.Requests() {
-		for i, at := range r.Tokens {
-			if i > 0 && c.passed(at, counting) {
-				return true
-			}
 		}
 	}
 	return false
@@ -352,9 +309,14 @@ func (c *counted) finishCounting(o *capture.Outcome) {
 	// Inside a step that ncu slows down a worker hears no signal, so that ncu was ended
 	// with it: nothing is missing for that.
 	if c.complete && o.Usable && o.Kind == capture.TimedOut {
-		o.Kind, o.What = capture.WithWarnings, fact.New(serverCounted, fact.Count("n", c.done.Load()))
+		o.Kind, o.What = capture.WithWarnings, fact.New(serverCounted, fact.Count("n", c.tally.done()))
 		o.Cause = fact.Fact{}
 		o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(serverKilled, fact.NS("limit", c.Stop))})
+	}
+	if c.flooded.Load() && o.Kind != capture.Interrupted {
+		flood := capture.Verdict(capture.WorkloadFailed, fact.New(serverFlooded, fact.Bytes("limit", int64(c.MaxLog)*1e6)))
+		flood.Cause = fact.New(causeServer, fact.File("dir", c.Logs))
+		o.Kind, o.What, o.Cause = flood.Kind, flood.What, flood.Cause
 	}
 	if c.why != "" && o.Kind != capture.Interrupted {
 		o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(underNcu, fact.ErrorText("error", tool.Quote(c.why)))})
@@ -362,6 +324,6 @@ func (c *counted) finishCounting(o *capture.Outcome) {
 	if c.load == nil {
 		return
 	}
-	c.record.Counted = c.times
+	c.record.Counted = c.tally.times()
 	c.record.Window = append(c.record.Window, load.Window{Name: "counters", Kind: load.Counted, To: c.load.Now(), Stats: &c.stats})
 }

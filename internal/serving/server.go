@@ -146,13 +146,19 @@ func (s *Server) tick(t tool.Tick) {
 		s.o.OnTick(t.Elapsed)
 	}
 	for _, path := range []string{s.o.Stdout, s.o.Stderr} {
-		if info, err := os.Stat(path); err == nil && info.Size() > cmp.Or(s.o.MaxLog, maxLog) {
+		if tooLong(path, s.o.MaxLog) {
 			s.mu.Lock()
 			s.flooded = true
 			s.mu.Unlock()
 			s.cancel()
 		}
 	}
+}
+
+// tooLong tells that a log has more than limit bytes; 0 is 1 GB.
+func tooLong(path string, limit int64) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > cmp.Or(limit, maxLog)
 }
 
 // A NotReady says why a server serves no requests.

@@ -45,6 +45,16 @@ func AnnotationOf(p *plan.Plan, step, code, out string) *Annotation {
 	return &a
 }
 
+// GateOf is what opens a gate in a server that ncu counts; nil where it is not to be
+// annotated. Ranges slow what ncu counts, so it has the outermost modules alone.
+func GateOf(p *plan.Plan, code, out string) *Annotation {
+	a := AnnotationOf(p, plan.StepNsys, code, out)
+	if a != nil {
+		a.Depth = 1
+	}
+	return a
+}
+
 // Variables are what annotation adds to an environment; none without one.
 func (a *Annotation) Variables(env []string) []string {
 	if a == nil {
