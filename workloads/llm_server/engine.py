@@ -121,11 +121,13 @@ class Engine:
         name = names.step_name(
             self.options["step_names"], self.number, len(admitted), sum(len(s.prompt) for s in admitted), len(decoding)
         )
-        self.nvtx.range_push(name)
+        if name:
+            self.nvtx.range_push(name)
         try:
             made = self._forward(admitted, decoding)
         finally:
-            self.nvtx.range_pop()
+            if name:
+                self.nvtx.range_pop()
         self.number += 1
         return self._account(made)
 

@@ -1,10 +1,13 @@
 """How engines name the NVTX range around one step, by what the step computes."""
 
-STYLES = ("vllm", "sglang", "trtllm")
+STYLES = ("vllm", "sglang", "trtllm", "none")
 
 
 def step_name(style, number, context, context_tokens, generation):
-    """The name of a step with `context` prompts of `context_tokens` tokens in all, and `generation` decoded tokens."""
+    """The name of a step with `context` prompts of `context_tokens` tokens in all, and `generation` decoded tokens;
+    None where steps have no range."""
+    if style == "none":
+        return None
     if style == "vllm":
         return f"execute_context_{context}({context_tokens})_generation_{generation}({generation})"
     if style == "trtllm":

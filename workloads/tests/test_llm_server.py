@@ -108,6 +108,7 @@ class StepTest(unittest.TestCase):
                 "[Executor] _forward_step 0: 2 ctx reqs, 5 ctx tokens, 0 gen reqs",
                 "[Executor] _forward_step 1: 0 ctx reqs, 0 ctx tokens, 2 gen reqs",
             ],
+            "none": [],
         }
         for style, expected in wanted.items():
             with self.subTest(style):
