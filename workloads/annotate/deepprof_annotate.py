@@ -27,6 +27,7 @@ import os
 import sys
 import threading
 
+import deepprof_annotate_call as call_of
 import deepprof_annotate_gates as gates_of
 import deepprof_annotate_work as work_of
 from deepprof_annotate_ranges import Annotator
@@ -87,9 +88,9 @@ class SideFile:
 
     def __init__(self, folder):
         self.folder = folder
-        self._fd = None
-        self._pid = None
+        self._fd = None  # below 0 where nothing can be written
         self._lock = threading.Lock()
+        os.register_at_fork(after_in_child=self._forked)
 
     def write(self, **record):
         if not self.folder:
@@ -110,20 +111,28 @@ class SideFile:
             self.write(step=step, stage=stage, batch=batch, tokens=tokens, cached=cached)
 
     def line(self, text):
-        line = text + "\n"
+        fd = self._fd
+        if fd is None:
+            fd = self._open()
+        if fd >= 0:
+            try:
+                os.write(fd, (text + "\n").encode())  # in one piece, at the end: threads do not mix
+            except OSError:
+                self._fd = -1
+
+    def _open(self):
         with self._lock:
-            if self._pid != os.getpid():  # also after a fork
-                self._pid = os.getpid()
-                path = os.path.join(self.folder, "%d.jsonl" % self._pid)
+            if self._fd is None:
+                path = os.path.join(self.folder, "%d.jsonl" % os.getpid())
                 try:
                     self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
                 except OSError:
-                    self._fd = None
-            if self._fd is not None:
-                try:
-                    os.write(self._fd, line.encode())
-                except OSError:
-                    self._fd = None
+                    self._fd = -1
+            return self._fd
+
+    def _forked(self):
+        """A child has a file of its own."""
+        self._fd, self._lock = None, threading.Lock()
 
 
 class CtypesNVTX:
@@ -160,112 +169,6 @@ def nvtx_backend(torch):
     if type(getattr(nvtx, "_nvtx", None)).__name__ == "_NVTXStub":
         return None
     return nvtx
-
-
-def _patch_module(torch, annotator):
-    module = torch.nn.Module
-    original = module.__call__
-    traced, flags = _compiling_checks(annotator.compiling, getattr(torch, "compiler", None))
-    enter, leave, here = annotator.try_enter, annotator.leave, annotator.here
-    range_push, range_pop, count = annotator.range_push, annotator.range_pop, annotator.count
-    hooks = torch.nn.modules.module
-    empty = {}
-    before, after = hooks._global_forward_pre_hooks, hooks._global_forward_hooks
-    back, back_before = hooks._global_backward_hooks, getattr(hooks, "_global_backward_pre_hooks", empty)
-    pre_hooks = "_backward_pre_hooks" if back_before is not empty else "_backward_hooks"  # torch 1 has none
-    tracing = torch.jit._trace.__dict__
-    # A look into a threading.local touches much memory, all of it cold between two launches.
-    thread, main, main_state = threading.get_ident, threading.main_thread().ident, here.state
-    if thread() != main:
-        main = None
-
-    def call(self, *args, **kwargs):
-        if traced() or flags["_is_compiling_flag"]:
-            return original(self, *args, **kwargs)
-        state = main_state if thread() == main else here.state
-        above = state.node
-        node = above.by_module.get(id(self)) if above.level else None
-        if node is None:
-            if not enter(self, args, kwargs):
-                return original(self, *args, **kwargs)
-            try:
-                return original(self, *args, **kwargs)
-            finally:
-                leave()
-        # The usual case, without a call of ours: a known module inside another one.
-        state.node = node
-        if node.pushed:
-            state.ranges += 1
-            range_push(node.name)
-            per_element = node.per_element
-            if per_element < 0 or state.capturing:
-                count(state, node, args, kwargs)
-            elif not per_element:
-                node.calls += 1
-            else:
-                try:
-                    node.flops += per_element * args[0].numel()
-                    node.calls += 1
-                except (AttributeError, IndexError):  # an input by name, or no tensor
-                    pass
-        try:
-            own = self.__dict__
-            if (
-                node.direct
-                and not (own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"])
-                and not (before or after or back or back_before or own[pre_hooks])
-                and "_compiled_call_impl" not in own
-                and tracing["_trace_module_map"] is None
-            ):
-                return self.forward(*args, **kwargs)  # what the original does then, without two calls of its own
-            return original(self, *args, **kwargs)
-        finally:
-            state.node = above
-            if node.pushed:
-                range_pop()
-
-    call.__name__, call.__qualname__, call.__doc__ = "__call__", "Module.__call__", original.__doc__
-    module.__call__ = call
-    annotator.direct = _direct_calls(torch, original, call)
-    for name, loaded in list(sys.modules.items()):  # where dynamo was imported with torch
-        if name.startswith("torch._dynamo") and getattr(loaded, "unpatched_nn_module_call", None) is original:
-            loaded.unpatched_nn_module_call = call
-    try:  # dynamo leaves this frame alone and goes on inside
-        torch._C._dynamo.eval_frame.skip_code(call.__code__)
-    except (AttributeError, TypeError):
-        pass
-
-
-def _compiling_checks(compiling, compiler):
-    """What torch.compiler.is_compiling() tells, with one call less: a function that dynamo takes for True where it
-    traces the code that calls it, and a dict with the flag that everything else sets."""
-    dynamo = getattr(compiler, "is_dynamo_compiling", None)
-    if dynamo is None or "_is_compiling_flag" not in vars(compiler):
-        return compiling, {"_is_compiling_flag": False}
-    return dynamo, vars(compiler)
-
-
-def _direct_calls(torch, original, call):
-    """Tells of a module whether torch itself calls its forward() straight where there are no hooks."""
-    module = torch.nn.Module
-    implementation = getattr(module, "_call_impl", None)
-    stock = getattr(module, "_wrapped_call_impl", implementation)
-    if implementation is None or original is not stock or "_trace_module_map" not in torch.jit._trace.__dict__:
-        return lambda module: False  # another version, or somebody replaced it before
-    needed = {"_forward_hooks", "_forward_pre_hooks", "_backward_hooks"}
-    if hasattr(torch.nn.modules.module, "_global_backward_pre_hooks"):
-        needed.add("_backward_pre_hooks")
-
-    def direct(module):
-        kind, own = type(module), module.__dict__
-        return (
-            kind.__call__ is call
-            and kind._call_impl is implementation
-            and needed <= own.keys()
-            and "_call_impl" not in own
-        )
-
-    return direct
 
 
 def _patch_ranges(torch, annotator):
@@ -433,7 +336,7 @@ def _on_torch(torch):
         gates = os.environ.get("DEEPPROF_ANNOTATE_GATES")
         if gates:
             gates_of.install(torch, _annotator, gates)
-        _patch_module(torch, _annotator)
+        call_of.install(torch, _annotator)
         _patch_ranges(torch, _annotator)
         _patch_training(torch, _annotator)
         for patch in (_patch_attention, _patch_graphs):  # MFU needs them, ranges do not

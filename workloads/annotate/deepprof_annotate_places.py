@@ -3,14 +3,29 @@
 import threading
 
 
-class Node:
+class Place:
+    """What every call of a known module reads. Slots of a base class lie together, those of one class by the alphabet:
+    between two launches little of this is in a cache, and these few take two lines of it."""
+
+    __slots__ = ("inner", "name", "calls", "elements", "per_element")
+
+    def __init__(self, name):
+        # id(module) -> node, of those in by_module that deepprof_annotate_call knows how to call; None where no module
+        # inside this one gets a range
+        self.inner = {}
+        self.name = name
+        self.calls = 0  # that ran at once
+        self.elements = 0  # of the inputs of these calls, where per_element is above 0
+        self.per_element = 0  # FLOPs of the module's own products by element of its input; -1 where counts() tells them
+
+
+class Node(Place):
     """A range that is, or was, open at one place: its name, and the nodes below it.
 
     Modules find their node by identity, so that a call of a known module costs one look-up.
     """
 
     __slots__ = (
-        "name",
         "path",
         "above",
         "depth",
@@ -22,18 +37,15 @@ class Node:
         "names",
         "at",
         "pushed",
-        "per_element",
         "counts",
         "number",
-        "calls",
-        "flops",
+        "other_flops",
         "captured",
         "compiled",
-        "direct",
     )
 
     def __init__(self, name, path, own=(), above=None):
-        self.name = name
+        super().__init__(name)
         self.path = path
         self.above = above  # the node around it; None of the root
         self.depth = above.depth + 1 if above else 0
@@ -45,14 +57,15 @@ class Node:
         self.names = None  # id(module) -> qualified name, of all modules below the root
         self.at = ""  # qualified name of the module itself
         self.pushed = True
-        self.per_element = 0  # FLOPs of the module's own products by element of its input; -1 where counts() tells them
         self.counts = None  # FLOPs of a call by its arguments
         self.number = -1  # in the side file; below 0 where no work was seen yet
-        self.calls = 0  # that ran at once
-        self.flops = 0  # of these calls
+        self.other_flops = 0  # of calls at once, beside those by element
         self.compiled = False
-        self.direct = False  # torch calls forward() straight where there are no hooks
         self.captured = []  # FLOPs of each call that was captured into a CUDA graph
+
+    def flops(self):
+        """Of the calls that ran at once."""
+        return self.other_flops + (self.per_element * self.elements if self.elements else 0)
 
 
 class State:
@@ -114,6 +127,8 @@ def remove_node(above, number, ref):
     node = above.by_module.get(number)
     if node is not None and node.ref is ref:
         del above.by_module[number]
+        if above.inner is not None:
+            above.inner.pop(number, None)
 
 
 def node_place(node):

@@ -7,12 +7,14 @@ import functools
 import itertools
 import re
 import sys
+import time
 import weakref
 
 import deepprof_annotate_work as work_of
 from deepprof_annotate_places import Node, Thread, known_name, node_place, remove_node
 
 NUMBERS = re.compile(r"\d+")
+WORK_EVERY = 5  # seconds
 
 
 class Generation:
@@ -51,8 +53,9 @@ class Annotator:
         self.off = False  # after an error of ours
         self.worked = []  # nodes with work
         self.fresh = []  # of them those that are not in the side file yet
-        self.outermost = 0  # calls of outermost modules
-        self.direct = lambda module: False  # whether Node.direct
+        self.due = time.monotonic() + WORK_EVERY  # when the work of all nodes is written again
+        self.direct = lambda module: False  # whether deepprof_annotate_call can call a module, inside another one
+        self.graph_module = getattr(getattr(torch, "fx", None), "GraphModule", ())
         self.denoisers = {}  # class -> whether its forward() takes a timestep
         compiler = getattr(torch, "compiler", None)
         self.tracing = getattr(torch._C, "_get_tracing_state", lambda: None)
@@ -60,8 +63,9 @@ class Annotator:
 
     # Ranges.
 
-    def push(self, name):
-        state = self.here.state
+    def push(self, name, state=None):
+        """state is that of this thread, where it is known already."""
+        state = state or self.here.state
         above = state.node
         node = above.by_name.get(name)
         if node is None:
@@ -84,6 +88,8 @@ class Annotator:
         if node is None:
             node = Node(pattern, above.path + (pattern,), above.own + (len(above.path),), above)
             above.by_name[(pattern,)] = node
+            if above.inner is None:
+                node.inner = None
         node.calls += 1
         state.node = node
 
@@ -93,8 +99,8 @@ class Annotator:
         if node.above is not None and len(node.own) > len(node.above.own):
             state.node = node.above
 
-    def pop(self):
-        state = self.here.state
+    def pop(self, state=None):
+        state = state or self.here.state
         node = state.node
         state.node = node.above
         if node.pushed:
@@ -105,9 +111,14 @@ class Annotator:
     def try_enter(self, module, args, kwargs):
         """Opens the ranges of a call; False where that failed: nothing stays open then, and nothing is tried again."""
         state = self.here.state
+        above = state.node
         if self.off or state.busy or self.tracing():  # sizes are no numbers while torch.jit traces
             return False
-        depth = state.node.depth
+        if above.inner is None:
+            return False
+        if above.compiled and self.is_compiled(above.ref(), module):
+            return False
+        depth = above.depth
         state.busy = True
         try:
             self.enter(state, module, args, kwargs)
@@ -115,7 +126,7 @@ class Annotator:
         except Exception as error:
             self.off = True
             self.side.write(warning="%s: %s" % (type(error).__name__, error))
-            self.close_to(depth)
+            self.close_to(depth, state)
             return False
         finally:
             state.busy = False
@@ -130,6 +141,8 @@ class Annotator:
             node = self.module_node(state, above, module)
             above.by_module[id(module)] = node
             self.find_work(node, module, args, kwargs)
+            if above.level and node.pushed and node.per_element >= 0 and self.direct(module):
+                above.inner[id(module)] = node
         state.node = node
         self.deepest = max(self.deepest, node.level)
         if node.pushed:
@@ -159,21 +172,22 @@ class Annotator:
 
     def count(self, state, node, args, kwargs):
         """Adds the FLOPs of one call of a module to its node."""
-        flops = 0
+        flops = elements = 0
         try:
             if node.per_element < 0:
                 flops = node.counts(args, kwargs)
             elif node.per_element:
                 if not args or type(args[0]) is not self.torch.Tensor:
                     return  # not known of this call
-                flops = node.per_element * args[0].numel()
+                elements = args[0].numel()
         except Exception:
             return
         if state.capturing:
-            node.captured.append(flops)
+            node.captured.append(flops + node.per_element * elements)
             return
         node.calls += 1
-        node.flops += flops
+        node.elements += elements
+        node.other_flops += flops
 
     def count_function(self, flops, given):
         """Adds the FLOPs of a function to the module that calls it, unless all products of that are known already."""
@@ -181,14 +195,12 @@ class Annotator:
         node = state.node
         if not self.modules or not node.level:
             return
-        while not node.pushed:
-            node = node.above
         if node.per_element:
             return
         if node.number < 0:
             self.add_worked(node, work_of.data_type(self.torch, None, given))
         if not state.capturing:
-            node.flops += flops
+            node.other_flops += flops
         elif node.captured:
             node.captured[-1] += flops
 
@@ -197,7 +209,7 @@ class Annotator:
             where = dict(node_place(node), work=list(node.path), node=node.number)
             if node.captured:
                 where["captured"] = runs_of(node.captured)
-            self.side.write(flops=node.flops, calls=node.calls, dtype=dtype, **where)
+            self.side.write(flops=node.flops(), calls=node.calls, dtype=dtype, **where)
 
     def end(self):
         self.write_work(self.worked)
@@ -205,21 +217,22 @@ class Annotator:
 
     def leave(self):
         state = self.here.state
-        self.pop()
+        self.pop(state)
         if state.node.level:
             return
         for _ in range(state.opened):
-            self.pop()
+            self.pop(state)
         state.opened = 0
-        self.outermost += 1
-        if self.fresh or not self.outermost & (self.outermost - 1):  # in case the process is killed
-            nodes = self.fresh if self.outermost & (self.outermost - 1) else self.worked
+        now, nodes = time.monotonic(), self.fresh
+        if now > self.due:
+            self.due, nodes = now + WORK_EVERY, self.worked
+        if nodes:  # in case the process is killed
             self.fresh = []
             self.write_work(nodes)
         generation = state.generation
         if generation is not None and generation.running:
             generation.running = False
-            self.push("sample")  # up to the next step: choosing the token is no module's work
+            self.push("sample", state)  # up to the next step: choosing the token is no module's work
         if state.ranges > self.limit and self.depth > 1:
             self.depth = min(self.depth, max(2, self.deepest)) - 1
             self.forget(self.root)
@@ -227,7 +240,7 @@ class Annotator:
 
     def forget(self, node):
         """Lets every module be looked at again, after the depth has changed."""
-        node.by_module = {}
+        node.by_module, node.inner = {}, {}
         for below in node.by_name.values():
             self.forget(below)
 
@@ -245,9 +258,10 @@ class Annotator:
             node = Node(name, above.path, above.own, above)
             node.pushed = False
         node.level = above.level + 1
+        if node.level >= self.depth or not self.modules:
+            node.inner = None
         node.names, node.at = names, at
         node.ref = weakref.ref(module, functools.partial(remove_node, above, id(module)))
-        node.direct = self.direct(module)
         if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
             self.write_compiled(node)
         return node
@@ -257,6 +271,10 @@ class Annotator:
         node = self.here.state.node
         if not node.compiled:
             self.write_compiled(node)
+
+    def is_compiled(self, outer, module):
+        """Whether a module inside a compiled one is what was compiled, or what came out: these are one range."""
+        return getattr(outer, "_orig_mod", None) is module or isinstance(module, self.graph_module)
 
     def write_compiled(self, node):
         """A compiled module is one range: of the modules in it nothing is known."""
@@ -298,17 +316,17 @@ class Annotator:
         generation = state.generation
         if generation is not None:
             if module is generation.model or getattr(module, "_orig_mod", None) is generation.model:
-                self.next_step(generation, shape)
+                self.next_step(state, generation, shape)
                 generation.running = True
             return 0
         if self.wide.get("backward"):
             return 0  # computed again for the gradients
         if module.training and self.torch.is_grad_enabled():
-            self.push("forward")
+            self.push("forward", state)
             return 1
         if self.denoises(type(module)):
-            self.push("denoise")
-            self.push("step")
+            self.push("denoise", state)
+            self.push("step", state)
             return 2
         if shape is None:
             return 0
@@ -320,13 +338,13 @@ class Annotator:
                 return 0
             ref = known[0] if known else weakref.ref(module, lambda ref: self.loops.pop(number, None))
             self.loops[number] = ref, tokens
-            self.push("prefill")
+            self.push("prefill", state)
             self.record("prefill", batch, tokens, 0)
             return 1
         ref, cached = known
         self.loops[number] = ref, cached + tokens
-        self.push("decode")
-        self.push("step")
+        self.push("decode", state)
+        self.push("step", state)
         self.record("decode", batch, tokens, cached)
         return 2
 
@@ -343,23 +361,23 @@ class Annotator:
         self.side.step(self.steps, stage, batch, tokens, cached)
         self.steps += 1
 
-    def next_step(self, generation, shape):
+    def next_step(self, state, generation, shape):
         """The model of a generation is called: its first call is prefill, each later one a step of decode."""
         batch, tokens = shape or (None, None)
-        self.close_to(generation.base + 1)  # "prepare", "sample", the step before
+        self.close_to(generation.base + 1, state)  # "prepare", "sample", the step before
         if generation.calls == 1:
-            self.pop()
-            self.push("decode")
+            self.pop(state)
+            self.push("decode", state)
         if generation.calls:
-            self.push("step")
+            self.push("step", state)
         self.record("decode" if generation.calls else "prefill", batch, tokens, generation.cached)
         generation.cached += tokens or 0
         generation.calls += 1
-        self.here.state.ranges = 0
+        state.ranges = 0
 
-    def close_to(self, depth):
-        while self.here.state.node.depth > depth:
-            self.pop()
+    def close_to(self, depth, state):
+        while state.node.depth > depth:
+            self.pop(state)
 
     def generate(self, model, call):
         """Runs one generate(); one inside another belongs to the outer one."""
@@ -369,13 +387,13 @@ class Annotator:
         generation = Generation(model)
         generation.base = state.node.depth
         state.generation = generation
-        self.push("prefill")
-        self.push("prepare")
+        self.push("prefill", state)
+        self.push("prepare", state)
         try:
             return call()
         finally:
             state.generation = None
-            self.close_to(generation.base)
+            self.close_to(generation.base, state)
 
     def stage(self, name, call):
         """Runs something whose work other threads launch: autograd launches backward from a thread of its own.

@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
-"""What annotation costs a pass, in one process: cost.py [--seconds S] [--new N] [--code NAME=FOLDER]... NAME...
+"""What annotation costs a pass, in one process: cost.py [--seconds S] [--new N] [--code NAME=FOLDER[,MODE]]... NAME...
 
 Each program of program.py is built once. Its passes run in turns with annotation and without it, twice: what annotation replaced in torch and
 transformers is put back for the passes without. The second without is a control, held against the first as annotation is. Python's garbage
-collector is off meanwhile. Prints a line a program and version: the median of each side, the median of the differences within a round, and the
-middle half and a 95 % interval of that median, by the order of the differences.
+collector is off meanwhile, and the main thread stays on one core. Prints a line a program and version, as soon as it is measured:
 
---new makes passes of generate() shorter, so that more of them fit: the cost of a step is the same.
+  cost, interval_95   median of the differences within a round, over the median pass without annotation, and its interval by ranks
+  cost_cpu            the same by CPU time of the main thread, with its interval
+  middle_half         of the differences
+  one_pass            what passes without annotation do among themselves: distance of their quartiles, and of their 5th and 95th
+                      percentile, over their median
+  faster              share of the rounds in which the annotated pass was the faster one: 0.5 is a cost that single passes do not show
+
+--new makes passes of generate() shorter, so that more of them fit: the cost of a step is the same. MODE is that of pipeline.annotate.
+--no-nvtx opens ranges by functions that do nothing: what is left is deepprof's own code, also where torch has no NVTX (DEVICE=cpu).
 """
 
 import argparse
@@ -19,7 +26,9 @@ import random
 import statistics
 import sys
 import tempfile
+import threading
 import time
+import types
 
 os.environ.pop("PYTHONPATH", None)
 import torch  # noqa: E402
@@ -51,13 +60,14 @@ class Switch:
     """Puts a version of annotation into this process, and takes it out again."""
 
     def __init__(self, versions):
-        os.environ["DEEPPROF_ANNOTATE"] = "auto"
         os.environ["DEEPPROF_ANNOTATE_OUT"] = tempfile.mkdtemp()
         self.places = places()
         self.hooks = [d for d in (getattr(sys.modules["torch.optim.optimizer"], "_global_optimizer_%s_hooks" % w, None) for w in ("pre", "post")) if d is not None]
         self.states = {"": self.current()}
         for name, folder in versions.items():
-            self.install(folder)
+            folder, _, mode = folder.partition(",")
+            os.environ["DEEPPROF_ANNOTATE"] = mode or "auto"
+            self.install(os.path.abspath(folder))
             self.states[name] = self.current()
             self.turn("")
         self.states[CONTROL] = self.states[""]
@@ -88,15 +98,16 @@ class Switch:
 
 
 def measure(switch, run, seconds):
-    """Times of rounds in which each version has one pass: [{"": without, name: with, ...}, ...]. Their order is by chance, and every other
-    round has that of the one before reversed."""
+    """Times of rounds in which each version has one pass: [{"": (ms, CPU ms) without, name: with, ...}, ...]. Their order is by chance, and
+    every other round has that of the one before reversed."""
+
     def once(name):
         switch.turn(name)
         program.synchronize()
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.thread_time()
         run()
         program.synchronize()
-        return 1000 * (time.perf_counter() - start)
+        return 1000 * (time.perf_counter() - start), 1000 * (time.thread_time() - cpu)
 
     names = list(switch.states)
     for name in names * 2:
@@ -120,16 +131,25 @@ def interval(values):
     return values[max(0, n // 2 - reach)], values[min(n - 1, (n - 1) // 2 + reach)]
 
 
+def differences(rounds, version, clock):
+    """What a version takes longer within each round, over the median pass without annotation."""
+    base = statistics.median(r[""][clock] for r in rounds)
+    return [(r[version][clock] - r[""][clock]) / base for r in rounds]
+
+
+def shares(values):
+    return [round(value, 4) for value in values]
+
+
 def tell(program_name, version, rounds):
-    without, annotated = [r[""] for r in rounds], [r[version] for r in rounds]
-    base = statistics.median(without)
-    shares = [(b - a) / base for a, b in zip(without, annotated)]
-    low, high = interval(shares)
-    quarters, plain = statistics.quantiles(shares, n=4), statistics.quantiles(without, n=4)
+    without, annotated = ([r[v][0] for r in rounds] for v in ("", version))
+    wall, cpu = (differences(rounds, version, clock) for clock in (0, 1))
+    quarters, plain, base = statistics.quantiles(wall, n=4), statistics.quantiles(without, n=20), statistics.median(without)
     print(json.dumps({
         "cost_of": program_name, "version": version, "rounds": len(rounds), "without_ms": round(base, 3), "annotated_ms": round(statistics.median(annotated), 3),
-        "cost": round(statistics.median(shares), 4), "interval_95": [round(low, 4), round(high, 4)], "middle_half": [round(quarters[0], 4), round(quarters[2], 4)],
-        "fastest": [round(min(without), 3), round(min(annotated), 3)], "noise_of_one_pass": round((plain[2] - plain[0]) / base, 4),
+        "cost": round(statistics.median(wall), 4), "interval_95": shares(interval(wall)), "middle_half": shares([quarters[0], quarters[2]]),
+        "cost_cpu": shares([statistics.median(cpu), *interval(cpu)]),
+        "one_pass": shares([(plain[14] - plain[4]) / base, (plain[18] - plain[0]) / base]), "faster": round(sum(d < 0 for d in wall) / len(wall), 3),
     }), flush=True)
 
 
@@ -137,10 +157,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=12)
     parser.add_argument("--new", type=int, default=program.NEW, help="tokens that a pass of generate() makes")
-    parser.add_argument("--code", action="append", metavar="NAME=FOLDER", help="a version of annotation; that of this tree without one")
+    parser.add_argument("--code", action="append", metavar="NAME=FOLDER[,MODE]", help="a version of annotation; that of this tree without one")
+    parser.add_argument("--no-nvtx", action="store_true")
     parser.add_argument("names", nargs="+", choices=program.PROGRAMS)
     args = parser.parse_args()
     program.NEW, runs = args.new, {}
+    if args.no_nvtx:
+        torch.cuda.nvtx._nvtx = types.SimpleNamespace(rangePushA=len, rangePop=gc.isenabled)
+    if program.SMALL:
+        torch.set_num_threads(1)
 
     def keep(name):
         def timed(passes, run):
@@ -153,7 +178,8 @@ def main():
         program.timed = keep(name)
         program.PROGRAMS[name](1)
     versions = dict(text.split("=", 1) for text in args.code or ["annotated=" + NOW])
-    switch = Switch({name: os.path.abspath(folder) for name, folder in versions.items()})
+    switch = Switch(versions)
+    os.sched_setaffinity(threading.get_native_id(), [max(os.sched_getaffinity(0))])  # threads of CUDA and autograd are there already
     for name in args.names:
         grad = name.startswith("train")
         with torch.enable_grad() if grad else torch.no_grad():

@@ -2,7 +2,7 @@
 
 --exact asks torch for algorithms that give the same bits in every process, so that outputs can be held against each other.
 
-DEVICE=cpu runs diffusion and trainplain, in a small size, on a torch without a GPU or transformers.
+DEVICE=cpu runs decoder, diffusion, dynamo, trainplain and threads, in a small size, on a torch without a GPU or transformers.
 
 Prints one line of JSON: a hash of what it computed and the milliseconds of each pass. Models have random weights from a fixed seed.
 """
@@ -12,8 +12,10 @@ import contextlib
 import hashlib
 import json
 import os
+import threading
 import time
 
+import modules
 import torch
 
 DEVICE = os.environ.get("DEVICE", "cuda")
@@ -123,6 +125,24 @@ def loop(passes):
         return timed(passes, run)
 
 
+def decoder(passes):
+    """The modules of a Llama without transformers, and a loop by hand: on a CPU almost all of a pass is the host's."""
+    layers = 8
+    torch.manual_seed(0)
+    with placed():
+        model, ids = modules.decoder(*((64, 4, layers, 100) if SMALL else (2048, 16, layers, 32000))).to(DTYPE).eval(), torch.arange(32)[None]
+
+    def run():
+        caches, token, made = [[] for _ in range(layers)], ids, []
+        for _ in range(NEW):
+            token = model(token, caches=caches)[:, -1:].argmax(-1)
+            made.append(token)
+        return torch.cat(made, 1)
+
+    with torch.no_grad():
+        return timed(passes, run)
+
+
 def graph(passes, layers=8):
     """Decode from one CUDA graph with a static cache."""
     from transformers import StaticCache
@@ -178,6 +198,29 @@ def compiled(mode):
     return program
 
 
+def dynamo(passes):
+    """Every way into dynamo, by a compiler that runs what it is given: modules compiled from outside and in place, a function, a graph break."""
+    import torch._dynamo.utils as utils
+
+    torch.manual_seed(0)
+    with placed():
+        (model, talks), (own, _), x = modules.breaks(64), modules.breaks(64), torch.rand(4, 64)
+    sizes = []
+
+    def compiler(graph, inputs):
+        sizes.append(len(graph.graph.nodes))
+        return graph.forward
+
+    own.eval().compile(backend=compiler)
+    ways = [torch.compile(model.eval(), backend=compiler), own, torch.compile(lambda x: model(x) + 1, backend=compiler), torch.compile(talks.eval(), backend=compiler)]
+    with torch.no_grad():
+        model(x)  # known to annotation before it is compiled
+        out, times = timed(passes, lambda: sum(way(x) for way in ways))
+    counts = {k: dict(v) for k, v in utils.counters.items() if k in ("graph_break", "stats")}
+    print(json.dumps({"dynamo": dict(counts, stats=dict(counts["stats"], sizes=sizes))}))
+    return out, times
+
+
 def resnet(passes):
     import transformers
 
@@ -189,59 +232,12 @@ def resnet(passes):
         return timed(passes, lambda: model(image).logits.argmax(-1))
 
 
-def unet():
-    """A denoiser as diffusion pipelines have it: residual blocks with a timestep, attention, down and up."""
-    from torch import nn
-
-    class Residual(nn.Module):
-        def __init__(self, channels, time):
-            super().__init__()
-            self.norm1, self.conv1 = nn.GroupNorm(32, channels), nn.Conv2d(channels, channels, 3, padding=1)
-            self.norm2, self.conv2 = nn.GroupNorm(32, channels), nn.Conv2d(channels, channels, 3, padding=1)
-            self.time = nn.Linear(time, channels)
-            self.act = nn.SiLU()
-
-        def forward(self, x, t):
-            y = self.conv1(self.act(self.norm1(x))) + self.time(self.act(t))[:, :, None, None]
-            return x + self.conv2(self.act(self.norm2(y)))
-
-    class Attention(nn.Module):
-        def __init__(self, channels):
-            super().__init__()
-            self.norm, self.attn = nn.GroupNorm(32, channels), nn.MultiheadAttention(channels, 8, batch_first=True)
-
-        def forward(self, x):
-            flat = self.norm(x).flatten(2).transpose(1, 2)
-            return x + self.attn(flat, flat, flat, need_weights=False)[0].transpose(1, 2).reshape(x.shape)
-
-    class UNet(nn.Module):
-        def __init__(self, channels=320, time=1280):
-            super().__init__()
-            self.conv_in, self.conv_out = nn.Conv2d(4, channels, 3, padding=1), nn.Conv2d(channels, 4, 3, padding=1)
-            self.time_embedding = nn.Sequential(nn.Linear(channels, time), nn.SiLU(), nn.Linear(time, time))
-            self.down_blocks = nn.ModuleList([Residual(channels, time), Residual(channels, time)])
-            self.downsample, self.upsample = nn.Conv2d(channels, channels, 3, 2, 1), nn.ConvTranspose2d(channels, channels, 2, 2)
-            self.mid_block = nn.ModuleList([Attention(channels), Residual(channels, time)])
-            self.up_blocks = nn.ModuleList([Residual(channels, time), Residual(channels, time)])
-            self.channels = channels
-
-        def forward(self, sample, timestep):
-            angles = timestep[:, None].float() * torch.exp(-torch.arange(self.channels // 2, device=sample.device) / 24)[None]
-            t = self.time_embedding(torch.cat([angles.sin(), angles.cos()], -1).to(sample.dtype))
-            x = kept = self.down_blocks[1](self.down_blocks[0](self.conv_in(sample), t), t)
-            x = self.mid_block[1](self.mid_block[0](self.downsample(x)), t)
-            x = self.up_blocks[1](self.up_blocks[0](self.upsample(x) + kept, t), t)
-            return self.conv_out(x)
-
-    torch.manual_seed(0)
-    with placed():
-        return (UNet(64, 128) if SMALL else UNet()).eval().to(DTYPE)
-
-
-
 def diffusion(passes):
     """A denoising loop by hand, as a pipeline runs it: 20 steps of DDIM with guidance."""
-    model, steps, size = unet(), 20, 16 if SMALL else 64
+    steps, size = 20, 16 if SMALL else 64
+    torch.manual_seed(0)
+    with placed():
+        model = modules.unet(*((64, 128) if SMALL else (320, 1280))).eval().to(DTYPE)
     scale = torch.linspace(0.05, 0.999, steps, device=DEVICE, dtype=torch.float32)
 
     def run():
@@ -299,6 +295,29 @@ def trainplain(passes):
     return timed(passes, run)
 
 
+def threads(passes):
+    """Modules in threads that a module starts, as DataParallel does, while that one goes on; and training, whose backward autograd launches from
+    threads of its own. Each module computes a function of its own, so that names of kernels tell what was computed where."""
+    width = 64 if SMALL else 1024
+    torch.manual_seed(0)
+    with placed():
+        model, x = modules.outer(width).train(), torch.rand(64, width, requires_grad=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+
+    def run():
+        for _ in range(4):
+            other = threading.Thread(target=lambda: model.right(x.detach()))
+            loss = model(x).mean()
+            other.start()  # a module of one thread while another one computes gradients
+            loss.backward()
+            other.join()
+            optimizer.step()
+            optimizer.zero_grad()
+        return loss.detach()
+
+    return timed(passes, run)
+
+
 def scripted(passes):
     """A function that torch.jit compiles, with attention in it."""
     import torch.nn.functional as F
@@ -336,9 +355,11 @@ PROGRAMS = {
     "ocr2": sees("deepseek_ocr2", OCR, 1024, "image_token_id"),
     "llava": sees("llava", LLAVA, 336, "image_token_index"),
     "loop": loop,
+    "decoder": decoder,
     "graph": graph,
     "compile": compiled("default"),
     "reduce": compiled("reduce-overhead"),
+    "dynamo": dynamo,
     "resnet": resnet,
     "diffusion": diffusion,
     "train": train,
@@ -346,6 +367,7 @@ PROGRAMS = {
     "frames": generates("llama", dict(TEXT, num_hidden_layers=1)),  # short, for captures with frames of Python
     "small": generates("llama", dict(TEXT, num_hidden_layers=2)),  # short, for counters
     "smallgraph": lambda passes: graph(passes, 2),
+    "threads": threads,
     "jit": scripted,
     "spawn": spawn,
     "rank": generates("llama", dict(TEXT, num_hidden_layers=2)),  # started by torchrun
