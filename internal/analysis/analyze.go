@@ -138,6 +138,9 @@ func (e *emptyError) Error() string {
 		if why := w.Text("error"); why != "" {
 			return text + ": " + why
 		}
+		if w.Is(inputLost) {
+			return text + ": the file is cut or damaged; copy or capture it again"
+		}
 	}
 	return text + ": neither a launch nor a range, an operator or the time of a stage is in it"
 }

@@ -100,6 +100,24 @@ func TestOperatorsCover(t *testing.T) {
 	}
 }
 
+// A report of counters that is cut within its first launch is said to be damaged,
+// not to be empty.
+func TestCutWithinTheFirstLaunch(t *testing.T) {
+	whole, err := os.ReadFile(unpacked(t, llmCounters))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(t.TempDir(), "cut.ncu-rep")
+	if err := os.WriteFile(cut, whole[:1_000_000], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var empty *emptyError
+	_, err = Analyze(t0(), Input{Counters: []string{cut}})
+	if !errors.As(err, &empty) || !hasNote(empty.Warnings, inputLost) || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("%v", err)
+	}
+}
+
 // Files that hold nothing are an error, also several of them.
 func TestNothingInTheFiles(t *testing.T) {
 	dir := t.TempDir()
