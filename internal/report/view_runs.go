@@ -11,7 +11,7 @@ import (
 
 // RunView is the runs of a store.
 var RunView = View[runs.Summary]{
-	Name: "runs", Order: Order{Key: "created", Descending: true}, Everything: "--json",
+	Name: "runs", Order: Order{Key: "created", Descending: true, Words: "their start, newest first"}, Everything: "--json",
 	Columns: []Column[runs.Summary]{
 		{Key: "id", Format: ID, Value: func(r *runs.Summary) any { return r.ID }},
 		{Key: "status", Value: func(r *runs.Summary) any { return runStatus(r) }},

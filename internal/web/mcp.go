@@ -22,7 +22,7 @@ rows_left_out counts rows beyond top. warnings say what the numbers rest on and 
 // Agents serves the views to an agent until it hangs up or ctx ends.
 // in and out carry nothing but the protocol. Calls may run at the same time.
 func Agents(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser) error {
-	return agentServer(&o).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
+	return agentServer(&o).Run(ctx, draining{&mcp.IOTransport{Reader: in, Writer: out}})
 }
 
 // agentServer has one tool for each view.

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -155,4 +156,42 @@ func with(args map[string]any, key string, value any) map[string]any {
 		out[k] = v
 	}
 	return out
+}
+
+// TestAgentHangsUp: calls that came before the end of the input are answered,
+// also one that was cancelled, and input that is no message is an error.
+func TestAgentHangsUp(t *testing.T) {
+	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n"
+	const list = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"
+	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}` + "\n"
+	for range 5 {
+		for _, in := range []string{initialize + list, initialize + list + cancel} {
+			var out strings.Builder
+			if err := Agents(t.Context(), Options{Store: t.TempDir()}, io.NopCloser(strings.NewReader(in)), nopCloser{&out}); err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(out.String(), "\n"); n != 2 {
+				t.Fatalf("%d answers to 2 calls:\n%s", n, out.String())
+			}
+		}
+	}
+	if err := Agents(t.Context(), Options{Store: t.TempDir()}, io.NopCloser(strings.NewReader("garbage\n")), nopCloser{io.Discard}); err == nil {
+		t.Error("garbage was accepted")
+	}
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// TestPortInUse: the error names the flag that chooses another port.
+func TestPortInUse(t *testing.T) {
+	l, err := Listen("127.0.0.1:0", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := Listen(l.Addr().String(), ""); err == nil || !strings.Contains(err.Error(), "--listen") {
+		t.Errorf("%v", err)
+	}
 }

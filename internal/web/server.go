@@ -46,7 +46,11 @@ func Listen(address, token string) (net.Listener, error) {
 	if ip := net.ParseIP(host); token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("listen on %s: other machines reach this address; give a token in the variable %s", address, TokenVariable)
 	}
-	return net.Listen("tcp", address)
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%w; name another address with --listen: port 0 takes a free one", err)
+	}
+	return l, nil
 }
 
 // TokenVariable is the variable of the environment that holds the token. A flag
