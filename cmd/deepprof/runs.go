@@ -288,7 +288,7 @@ func runsPackCommand() command {
 			force := f.Bool("force", false, "overwrite FILE")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
-				options := runs.PackOptions{StripCubins: *strip, Redact: *redact, NsysReports: *reports, Overwrite: *force, Strip: stripCubins}
+				options := runs.PackOptions{StripCubins: *strip, Redact: *redact, NsysReports: *reports, Overwrite: *force, Strip: ncurep.Strip}
 				switch {
 				case len(args) == 0 && *older == "":
 					return usagef("runs pack: RUN is missing; or pack all old runs with --older-than")
@@ -347,12 +347,6 @@ func packOld(ctx context.Context, s streams, store, older, into string, remove, 
 		return printJSON(s.out, done)
 	}
 	return report.WritePackedRuns(s.out, &done)
-}
-
-// stripCubins drops the binaries embedded in a report.
-func stripCubins(r io.ReaderAt, size int64, w io.Writer) error {
-	_, err := ncurep.Strip(r, size, w)
-	return err
 }
 
 func runsStatsCommand() command {

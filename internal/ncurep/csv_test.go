@@ -205,7 +205,7 @@ func FuzzRead(f *testing.F) {
 		if err := formatRawCSV(&out, rep, metric.Format{Release: metric.Latest}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Strip(bytes.NewReader(b), int64(len(b)), &out); err != nil && !errors.Is(err, errFormat) && !errors.Is(err, errShort) {
+		if err := Strip(bytes.NewReader(b), int64(len(b)), &out); err != nil && !errors.Is(err, errFormat) && !errors.Is(err, errShort) {
 			t.Fatal(err)
 		}
 	})
@@ -244,8 +244,8 @@ func smallReport() []byte {
 
 func TestSmallReport(t *testing.T) {
 	rep := readBytes(t, smallReport(), Options{Instances: true, Rules: true, Sections: true, Sources: true})
-	if len(rep.Results) != 2 || len(rep.Warnings) != 0 || len(rep.Sources) != 1 {
-		t.Fatalf("%d results, %d sources, warnings %v", len(rep.Results), len(rep.Sources), rep.Warnings)
+	if len(rep.Results) != 2 || len(rep.Warnings) != 0 || rep.Info.NumSource != 1 {
+		t.Fatalf("%d results, %d sources, warnings %v", len(rep.Results), rep.Info.NumSource, rep.Warnings)
 	}
 	r := rep.Results[1]
 	if x, _ := r.Value("dram__bytes.sum"); x != 1234 || len(r.Rules) != 1 || len(r.Sections) != 1 || len(r.NVTX.Stacks) != 1 {

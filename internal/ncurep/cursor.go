@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // What one read of the file asks for: much of a message that is being decoded,
@@ -115,4 +117,32 @@ func (c *cursor) varint() (uint64, error) {
 	}
 	c.pos += n
 	return v, nil
+}
+
+// field reads the head of a field and, unless it is of bytes, its value. Of bytes
+// it returns the length, which is not more than what is left.
+func (c *cursor) field() (f field, size int64, err error) {
+	tag, err := c.varint()
+	if err != nil {
+		return f, 0, err
+	}
+	if f.num, f.typ = protowire.DecodeTag(tag); f.num < 1 {
+		return f, 0, errShort
+	}
+	switch f.typ {
+	case protowire.VarintType:
+		f.val, err = c.varint()
+		return f, 0, err
+	case protowire.Fixed64Type:
+		return f, 0, c.skip(8)
+	case protowire.Fixed32Type:
+		return f, 0, c.skip(4)
+	case protowire.BytesType:
+		n, err := c.varint()
+		if err == nil && n > uint64(c.left()) {
+			err = errShort
+		}
+		return f, int64(n), err
+	}
+	return f, 0, errShort
 }

@@ -67,7 +67,7 @@ func (d *dumper) info(i *Info) {
 		d.line(1, "property %q %q", p.Name, p.Value)
 	}
 	for _, g := range s.Devices {
-		d.line(1, "device %d %q: %d attributes", g.ID, g.Name, len(g.Attributes))
+		d.line(1, "device %d %q: %d attributes", g.ID, g.Name, g.Attributes)
 	}
 	for _, p := range i.Processes {
 		d.line(0, "process %d %q on %q", p.ID, p.Name, p.Host)

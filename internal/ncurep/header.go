@@ -12,29 +12,11 @@ import (
 // Field numbers are those of the .proto files that Nsight Compute installs under
 // extras/FileFormat.
 func (r *Reader) decodeBlockHeader(head []byte, b *block) bool {
-	return eachField(head, func(f field) {
-		switch f.num {
-		case 1:
-			b.sources = uint32(f.val)
-		case 2:
-			b.counts[Kernel] = uint32(f.val)
-		case 3:
-			r.sessionDetails(f.data)
-		case 4:
-			r.stringTable(f.data)
-		case 5:
-			if f.typ == protowire.VarintType {
-				b.size = int64(uint32(f.val))
-			}
-		case 6:
-			b.process = r.process(f.data)
-		case 7:
-			b.counts[Range] = uint32(f.val)
-		case 8:
-			b.counts[CommandList] = uint32(f.val)
-		case 9:
-			b.counts[Graph] = uint32(f.val)
-		}
+	return r.decode(head, places{
+		1: &b.sources, 2: &b.counts[Kernel], 3: r.sessionDetails, 4: r.stringTable,
+		5: func(size uint64) { b.size = int64(uint32(size)) },
+		6: func(data []byte) { b.process = r.process(data) },
+		7: &b.counts[Range], 8: &b.counts[CommandList], 9: &b.counts[Graph],
 	})
 }
 
@@ -62,16 +44,7 @@ func (r *Reader) stringTable(b []byte) {
 // process notes each process once, 65,536 of them at most.
 func (r *Reader) process(b []byte) Process {
 	var p Process
-	eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			p.ID = uint32(f.val)
-		case 2:
-			p.Host = r.intern(f.data)
-		case 3:
-			p.Name = r.intern(f.data)
-		}
-	})
+	r.decode(b, places{1: &p.ID, 2: &p.Host, 3: &p.Name})
 	if !slices.Contains(r.info.Processes, p) && len(r.info.Processes) < 1<<16 {
 		r.info.Processes = append(r.info.Processes, p)
 	}
@@ -96,112 +69,27 @@ func (r *Reader) intern(b []byte) string {
 }
 
 // sessionDetails adds to what earlier blocks said: lists grow, single values are
-// replaced.
+// replaced. The program's environment may hold secrets and is only noted.
 func (r *Reader) sessionDetails(b []byte) {
 	s := &r.info.Session
-	ok := eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			s.ProcessID = uint32(f.val)
-		case 2:
-			s.CreationTime = f.val
-		case 3:
-			decodeSystem(f.data, &s.Host)
-		case 4:
-			decodeSystem(f.data, &s.Target)
-		case 5:
-			eachField(f.data, func(f field) {
-				if f.num == 1 {
-					s.Properties = append(s.Properties, decodeProperty(f.data))
-				}
-			})
-		case 6:
-			s.Devices = append(s.Devices, r.device(f.data))
-		case 7:
-			s.Comments = string(f.data)
-		case 8:
-			s.Versions = append(s.Versions, decodeProperty(f.data))
-		case 9:
-			decodeExecutable(f.data, s)
-		case 11:
-			s.CommandLine = string(f.data)
-		}
+	sound := decode(b, places{
+		2: &s.CreationTime, 3: s.Host.places(), 4: s.Target.places(),
+		5: places{1: list(&s.Properties, (*Property).places)},
+		6: list(&s.Devices, func(d *Device) places {
+			return places{1: &d.ID, 2: &d.Name, 3: func([]byte) { d.Attributes++ }}
+		}),
+		7: &s.Comments, 8: list(&s.Versions, (*Property).places),
+		9: places{1: &s.Executable, 2: &s.WorkDirectory, 3: &s.Arguments,
+			4: func(env []byte) { s.HasEnvironment = len(env) > 0 }},
+		11: &s.CommandLine,
 	})
-	if !ok {
+	if !sound {
 		r.warn(r.cur.offset(), 0, sessionLost)
 	}
 }
 
-func decodeSystem(b []byte, s *System) {
-	eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			s.OS = string(f.data)
-		case 2:
-			s.Build = string(f.data)
-		case 3:
-			s.Processor = string(f.data)
-		case 4:
-			s.Architecture = string(f.data)
-		case 5:
-			s.Name = string(f.data)
-		case 6:
-			s.Platform = uint32(f.val)
-		}
-	})
+func (s *System) places() places {
+	return places{1: &s.OS, 2: &s.Build, 3: &s.Processor, 4: &s.Architecture, 5: &s.Name}
 }
 
-func decodeProperty(b []byte) Property {
-	var p Property
-	eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			p.Name = string(f.data)
-		case 2:
-			p.Value = string(f.data)
-		}
-	})
-	return p
-}
-
-// device keeps all attributes that the driver gave, under its names.
-func (r *Reader) device(b []byte) Device {
-	var d Device
-	eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			d.ID = uint32(f.val)
-		case 2:
-			d.Name = string(f.data)
-		case 3:
-			var a Attribute
-			eachField(f.data, func(f field) {
-				switch f.num {
-				case 1:
-					a.Name = r.intern(f.data)
-				case 2:
-					a.Value, _ = decodeValue(f.data)
-				}
-			})
-			d.Attributes = append(d.Attributes, a)
-		}
-	})
-	return d
-}
-
-// decodeExecutable keeps the program's path and arguments. The environment
-// may hold secrets and is only noted.
-func decodeExecutable(b []byte, s *Session) {
-	eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			s.Executable = string(f.data)
-		case 2:
-			s.WorkDirectory = string(f.data)
-		case 3:
-			s.Arguments = string(f.data)
-		case 4:
-			s.HasEnvironment = len(f.data) > 0
-		}
-	})
-}
+func (p *Property) places() places { return places{1: &p.Name, 2: &p.Value} }

@@ -47,8 +47,6 @@ func (r *Reader) metric(res *Result, b []byte) bool {
 				list = rest
 			}
 			m.NumInstances++
-		case 4:
-			m.Sampler = f.val == 1
 		}
 		rest = rest[n:]
 	}
@@ -101,13 +99,9 @@ func decodeInstances(b []byte, n int) []Instance {
 			continue
 		}
 		var in Instance
-		eachField(f.data, func(f field) {
-			switch f.num {
-			case 1:
-				in.ID, _ = decodeValue(f.data)
-			case 2:
-				in.Value, _ = decodeValue(f.data)
-			}
+		decode(f.data, places{
+			1: func(b []byte) { in.ID, _ = decodeValue(b) },
+			2: func(b []byte) { in.Value, _ = decodeValue(b) },
 		})
 		out = append(out, in)
 	}

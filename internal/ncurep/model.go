@@ -12,7 +12,6 @@ import (
 type Report struct {
 	Info     Info      // of a CSV page mostly empty
 	Results  []*Result // in the order of the file
-	Sources  []Source  // Options.Sources
 	Warnings []Warning // what was lost or doubtful; a Report is never an error for that
 
 	names []string // of all metrics that the raw page prints, also of those not selected
@@ -22,7 +21,6 @@ type Report struct {
 type Info struct {
 	Version   uint32 // of the container; 7 in all releases from 2022.3 to 2025.3
 	Size      int64  // of the file, in bytes
-	Blocks    int    // whose header could be read; the last may be cut
 	Results   int    // results announced by complete blocks, of every kind
 	NumSource int    // cubins and sources announced, whether listed or not
 	Session   Session
@@ -32,7 +30,6 @@ type Info struct {
 // Session describes the machine, the program and the profiler's command line.
 // A field that the file does not carry is empty.
 type Session struct {
-	ProcessID      uint32
 	CreationTime   uint64 // seconds since 1970
 	Host, Target   System
 	Devices        []Device
@@ -49,23 +46,16 @@ type Session struct {
 // System is a machine as the profiler saw it.
 type System struct {
 	OS, Build, Processor, Architecture, Name string // Name is the host name
-	Platform                                 uint32 // number of the vendor's enumeration
 }
 
 // Property is a name with its text.
 type Property struct{ Name, Value string }
 
-// Device is a GPU with the attributes of the driver.
+// Device is a GPU of the machine.
 type Device struct {
 	ID         uint32
 	Name       string
-	Attributes []Attribute
-}
-
-// Attribute is one device attribute.
-type Attribute struct {
-	Name  string
-	Value metric.Value
+	Attributes int // how many the driver gave
 }
 
 // Process is the program that produced a block of results.
@@ -116,8 +106,6 @@ type Result struct {
 	Process Process
 
 	ThreadID     uint32 // that launched it
-	APICallID    uint64 // the vendor's number of the launching call
-	KernelID     uint64 // the vendor's number of the launch; kernels only
 	CreationTime uint64 // seconds since 1970; 0 when not stored
 
 	// Names of a kernel; empty for other kinds, except DisplayName of a command list.
@@ -133,10 +121,8 @@ type Result struct {
 	ContextName, StreamName string
 	Device                  int // CUDA ordinal; -1 when the file does not say, or metrics were not read
 
-	UnsupportedDevice bool // ncu says that it does not support the GPU
-	GreenContext      bool // it ran in a green context, on some of the SMs
-	Comments          string
-	ClockLocked       *bool // nil when not stored
+	Comments    string
+	ClockLocked *bool // nil when not stored
 
 	NVTX     NVTX
 	CPUStack []Frame // empty where ncu recorded none
@@ -145,9 +131,6 @@ type Result struct {
 	Metrics  []Metric
 	Sections []Section    // Options.Sections
 	Rules    []RuleResult // Options.Rules
-
-	// SourceRefs name the Source entries (cubins) that belong to the result.
-	SourceRefs []uint64
 
 	// LostFields counts parts of this result that could not be decoded.
 	LostFields int
@@ -176,7 +159,6 @@ type Metric struct {
 	Instances []Instance   // Options.Instances
 	// NumInstances is known even when the instances were not asked for.
 	NumInstances int
-	Sampler      bool   // taken by the warp sampler rather than the counters
 	Section      string // of a details page: the section that shows it, and Name is its label
 
 	unit    string
@@ -209,18 +191,15 @@ func (n NVTX) IsZero() bool { return len(n.Stacks) == 0 && len(n.Open) == 0 }
 
 // NVTXStack is the push/pop stack of one thread in one domain, outermost first.
 type NVTXStack struct {
-	Thread   uint32
-	DomainID uint64
-	Domain   string // "<default domain>" for the default
-	Ranges   []NVTXRange
+	Thread uint32
+	Domain string // "<default domain>" for the default
+	Ranges []NVTXRange
 }
 
 // NVTXOpen is a start/end range that was open.
 type NVTXOpen struct {
-	DomainID uint64
-	Domain   string
-	ID       uint64
-	Thread   uint32
+	Domain string
+	ID     uint64
 	NVTXRange
 }
 
@@ -228,15 +207,14 @@ type NVTXOpen struct {
 // Uint64, Int64, Double, ..., color type RGB, message types ASCII, UNICODE,
 // REGISTERED. An attribute that the program did not give is empty.
 type NVTXRange struct {
-	Name          string
-	Category      uint32 // 0 without one
-	HasAttributes bool
-	PayloadType   string
-	Payload       string
-	ColorType     string
-	Color         string
-	MessageType   string
-	Message       string
+	Name        string
+	Category    uint32 // 0 without one
+	PayloadType string
+	Payload     string
+	ColorType   string
+	Color       string
+	MessageType string
+	Message     string
 }
 
 // Frame is one CPU stack frame of the launching call.
@@ -323,7 +301,6 @@ func (t SpeedupType) String() string {
 // RuleMessage is one finding of a rule.
 type RuleMessage struct {
 	Type    MessageType
-	ID      int32 // within the rule
 	Title   string
 	Text    string        // with the vendor's markup, such as @section:...@
 	Speedup *Speedup      // nil where the rule gives none
@@ -338,17 +315,16 @@ type Speedup struct {
 
 // FocusMetric is a metric that made the rule speak.
 type FocusMetric struct {
-	MessageID int32 // RuleMessage.ID of the message it belongs to
-	Name      string
-	Value     float64 // NaN where the file gives none
-	Severity  uint32  // 0 default, 1 low, 2 high
-	Info      string
+	Name     string
+	Value    float64 // NaN where the file gives none
+	Severity uint32  // 0 default, 1 low, 2 high
+	Info     string
 }
 
 // Source is an embedded cubin or source, described by its sizes; the contents
 // are never read.
 type Source struct {
-	Reference  uint64 // that Result.SourceRefs names
+	Reference  uint64 // that results name it by
 	Size       int64  // of the whole entry, in bytes
 	BinarySize int64  // bytes, as those below
 	CodeSize   int64

@@ -65,7 +65,6 @@ type block struct {
 // visited first. It is not safe for concurrent use.
 type Reader struct {
 	opts     Options
-	src      io.ReaderAt
 	closer   io.Closer
 	info     Info
 	strings  []string
@@ -122,7 +121,7 @@ func newReaderOf(f *os.File, opts Options) (*Reader, error) {
 // src must stay readable until the last Next. A file that is no report at all is an
 // error; a damaged one is not, see Warnings.
 func NewReader(src io.ReaderAt, size int64, opts Options) (*Reader, error) {
-	r := &Reader{opts: opts, src: src, interned: map[string]string{}}
+	r := &Reader{opts: opts, interned: map[string]string{}}
 	r.cur.src = src
 	r.info.Size = size
 	if err := r.scan(); err != nil {
@@ -175,9 +174,6 @@ func ReadFile(path string, opts Options) (*Report, error) {
 func (r *Reader) report() *Report {
 	rep := &Report{}
 	rep.Results = slices.AppendSeq(rep.Results, r.All())
-	if r.opts.Sources {
-		rep.Sources = r.sources()
-	}
 	rep.Info, rep.Warnings = r.info, r.warnings
 	rep.names = r.usedNames()
 	rep.assignUnits()
@@ -259,12 +255,7 @@ func (r *Reader) fileHeader() bool {
 	if !ok {
 		return false
 	}
-	ok = eachField(head, func(f field) {
-		if f.num == 1 {
-			r.info.Version = uint32(f.val)
-		}
-	})
-	if !ok {
+	if !decode(head, places{1: &r.info.Version}) {
 		r.warn(c.offset(), 0, headerDamaged)
 	}
 	if r.info.Version != knownVersion {
@@ -309,7 +300,6 @@ func (r *Reader) blockHeader() bool {
 		r.warn(start, r.info.Size-start, blockHead, fact.Bytes("lost", r.info.Size-start))
 		return false
 	}
-	r.info.Blocks++
 	r.info.NumSource += int(b.sources)
 	r.info.Results += b.results()
 	b.have = min(b.size, c.left())

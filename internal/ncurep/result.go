@@ -9,30 +9,81 @@ import (
 )
 
 // layout gives the field numbers of one kind of result message; 0 where the
-// kind has no such field. What is not listed is passed over.
+// kind has no such field. What is not listed is skipped.
 type layout struct {
-	thread, call, kernel            protowire.Number
-	mangled, function, demangled    protowire.Number
-	display, grid, block, comments  protowire.Number
-	metrics, created, source        protowire.Number
-	sections, rules, unsupported    protowire.Number
-	nvtx, context, stream, clock    protowire.Number
-	contextName, streamName, frames protowire.Number
-	references, green, launchInfo   protowire.Number
+	thread, created, context, stream          protowire.Number
+	mangled, function, demangled, display     protowire.Number
+	grid, block, launchInfo                   protowire.Number
+	comments, contextName, streamName, frames protowire.Number
+	metrics, sections, rules, nvtx, clock     protowire.Number
 }
 
 // layouts follow the .proto files of 2022.3 and 2024.1. The rules of ranges
 // (20) and graphs (22) are in no published file; reports of 2025.3 carry them.
 var layouts = [4]layout{
-	Kernel: {thread: 1, call: 2, kernel: 4, mangled: 5, function: 6, demangled: 7, grid: 10, block: 11, comments: 12,
-		metrics: 13, created: 14, source: 15, sections: 17, rules: 19, unsupported: 20, nvtx: 21, context: 22, stream: 23,
-		clock: 25, contextName: 26, streamName: 27, frames: 28, green: 30},
-	Range: {thread: 1, call: 2, comments: 3, metrics: 4, created: 5, sections: 7, unsupported: 9, nvtx: 10, context: 11,
-		clock: 12, contextName: 13, frames: 14, references: 15, green: 16, rules: 20},
-	CommandList: {thread: 1, call: 2, comments: 3, metrics: 4, created: 5, sections: 7, unsupported: 9, nvtx: 10, context: 11,
-		stream: 12, clock: 13, contextName: 14, streamName: 15, frames: 16, references: 17, display: 18, launchInfo: 20, rules: 21},
-	Graph: {thread: 1, call: 2, comments: 3, metrics: 4, created: 5, sections: 7, unsupported: 9, nvtx: 10, context: 11,
-		stream: 12, clock: 13, contextName: 14, streamName: 15, frames: 16, references: 17, green: 18, rules: 22},
+	Kernel: {thread: 1, mangled: 5, function: 6, demangled: 7, grid: 10, block: 11, comments: 12, metrics: 13, created: 14,
+		sections: 17, rules: 19, nvtx: 21, context: 22, stream: 23, clock: 25, contextName: 26, streamName: 27, frames: 28},
+	Range: {thread: 1, comments: 3, metrics: 4, created: 5, sections: 7, nvtx: 10, context: 11, clock: 12, contextName: 13, frames: 14, rules: 20},
+	CommandList: {thread: 1, comments: 3, metrics: 4, created: 5, sections: 7, nvtx: 10, context: 11, stream: 12, clock: 13,
+		contextName: 14, streamName: 15, frames: 16, display: 18, launchInfo: 20, rules: 21},
+	Graph: {thread: 1, comments: 3, metrics: 4, created: 5, sections: 7, nvtx: 10, context: 11, stream: 12, clock: 13,
+		contextName: 14, streamName: 15, frames: 16, rules: 22},
+}
+
+// maxResultField is the largest field number in layouts.
+const maxResultField = 28
+
+// A part decodes a message of a result and reports whether it was sound.
+type part func([]byte) bool
+
+// places are those of a result's fields. What the options leave out has none.
+func (r *Reader) places(res *Result) places {
+	l, to := &layouts[res.Kind], make(places, maxResultField+1)
+	to[l.thread], to[l.created], to[l.context] = &res.ThreadID, &res.CreationTime, &res.ContextID
+	to[l.stream] = func(id uint64) { res.StreamID, res.HasStream = uint32(id), true }
+	to[l.mangled], to[l.function], to[l.demangled], to[l.display] = &res.MangledName, &res.FunctionName, &res.DemangledName, &res.DisplayName
+	to[l.comments], to[l.contextName], to[l.streamName] = &res.Comments, &res.ContextName, &res.StreamName
+	to[l.grid] = part(func(b []byte) bool { return decode(b, res.Grid.places()) })
+	to[l.block] = part(func(b []byte) bool { return decode(b, res.Block.places()) })
+	to[l.launchInfo] = part(res.launchInfo)
+	to[l.frames] = part(func(b []byte) bool { return r.decode(b, places{1: list(&res.CPUStack, (*Frame).places)}) })
+	to[l.clock] = part(func(b []byte) bool {
+		return decode(b, places{2: func(locked uint64) { res.ClockLocked = new(locked != 0) }})
+	})
+	to[l.nvtx] = part(func(b []byte) (ok bool) {
+		res.NVTX, ok = r.nvtx(b)
+		return ok
+	})
+	if !r.opts.NoMetrics {
+		to[l.metrics] = part(func(b []byte) bool { return r.metric(res, b) })
+	}
+	if r.opts.Sections {
+		to[l.sections] = part(func(b []byte) bool {
+			s, ok := decodeSection(b)
+			res.Sections = append(res.Sections, s)
+			return ok
+		})
+	}
+	if r.opts.Rules {
+		to[l.rules] = part(func(b []byte) bool {
+			s, ok := r.rule(b)
+			res.Rules = append(res.Rules, s)
+			return ok
+		})
+	}
+	to[0] = nil // taken by the fields that this kind lacks
+	return to
+}
+
+// launchInfo takes the extents of the first function of a command list.
+func (res *Result) launchInfo(b []byte) bool {
+	return !res.Grid.IsZero() || decode(b, places{1: res.Grid.places(), 2: res.Block.places()})
+}
+
+func (d *Dim3) places() places { return places{1: &d.X, 2: &d.Y, 3: &d.Z} }
+
+func (f *Frame) places() places {
+	return places{1: &f.Module, 2: &f.PC, 3: &f.File, 4: &f.Function, 5: &f.Line}
 }
 
 // Next returns the next result, or io.EOF after the last. Damage is reported
@@ -121,10 +172,10 @@ func (r *Reader) result(b *block, id int, kind ResultKind, at, size int64) *Resu
 	if !r.opts.NoMetrics {
 		res.Metrics = make([]Metric, 0, r.expect)
 	}
-	c := &r.cur
+	c, to := &r.cur, r.places(res)
 	c.reset(at, at+size)
 	for c.left() > 0 {
-		if err := r.resultField(res, &layouts[kind]); err != nil {
+		if err := r.resultField(res, to); err != nil {
 			res.LostFields++
 			r.warn(c.offset(), c.left(), resultDamaged, fact.Count("result", id), fact.Error("error", err), fact.Bytes("lost", c.left()))
 			break
@@ -134,218 +185,39 @@ func (r *Reader) result(b *block, id int, kind ResultKind, at, size int64) *Resu
 	return res
 }
 
-// resultField reads or passes over one field of a result.
-func (r *Reader) resultField(res *Result, l *layout) error {
+// resultField reads one field of a result, or skips it unread if it has no place.
+func (r *Reader) resultField(res *Result, to places) error {
 	c := &r.cur
-	tag, err := c.varint()
+	f, n, err := c.field()
 	if err != nil {
 		return err
 	}
-	num, typ := protowire.DecodeTag(tag)
+	var place any
+	if int(f.num) < len(to) {
+		place = to[f.num]
+	}
 	switch {
-	case num < 1:
-		return errShort
-	case typ == protowire.VarintType:
-		v, err := c.varint()
-		if err != nil {
-			return err
-		}
-		res.number(l, num, v)
+	case f.typ == protowire.VarintType:
+		f.put(place, nil)
 		return nil
-	case typ == protowire.Fixed64Type:
-		return c.skip(8)
-	case typ == protowire.Fixed32Type:
-		return c.skip(4)
-	case typ != protowire.BytesType:
-		return errShort
-	}
-	n, err := c.varint()
-	if err != nil {
-		return err
-	}
-	if n > uint64(c.left()) {
-		return errShort
-	}
-	if !r.wantsField(l, num) {
-		return c.skip(int64(n))
-	}
-	if n > maxField {
+	case f.typ != protowire.BytesType:
+		return nil
+	case place == nil:
+		return c.skip(n)
+	case n > maxField:
 		res.LostFields++
-		r.warn(c.offset(), int64(n), fieldLarge, fact.Count("result", res.ID), fact.Bytes("size", int64(n)), fact.Bytes("most", int64(maxField)))
-		return c.skip(int64(n))
+		r.warn(c.offset(), n, fieldLarge, fact.Count("result", res.ID), fact.Bytes("size", n), fact.Bytes("most", int64(maxField)))
+		return c.skip(n)
 	}
 	at := c.offset()
-	data, err := c.next(int64(n))
-	if err != nil {
+	if f.data, err = c.next(n); err != nil {
 		return err
 	}
-	if !r.resultMessage(res, l, num, data) {
+	if p, ok := place.(part); !ok {
+		f.put(place, r.intern)
+	} else if !p(f.data) {
 		res.LostFields++
-		r.warn(at, int64(n), fieldDamaged, fact.Count("result", res.ID), fact.Count("field", int64(num)))
+		r.warn(at, n, fieldDamaged, fact.Count("result", res.ID), fact.Count("field", int64(f.num)))
 	}
 	return nil
-}
-
-// wantsField: what is not wanted is skipped, unread where it is large.
-func (r *Reader) wantsField(l *layout, num protowire.Number) bool {
-	switch num {
-	case l.metrics:
-		return !r.opts.NoMetrics
-	case l.sections:
-		return r.opts.Sections
-	case l.rules:
-		return r.opts.Rules
-	case l.mangled, l.function, l.demangled, l.display, l.grid, l.block, l.comments, l.source, l.nvtx,
-		l.clock, l.contextName, l.streamName, l.frames, l.references, l.launchInfo:
-		return true
-	}
-	return false
-}
-
-// number takes a field that holds a plain number.
-func (res *Result) number(l *layout, num protowire.Number, v uint64) {
-	switch num {
-	case l.thread:
-		res.ThreadID = uint32(v)
-	case l.call:
-		res.APICallID = v
-	case l.kernel:
-		res.KernelID = v
-	case l.created:
-		res.CreationTime = v
-	case l.unsupported:
-		res.UnsupportedDevice = v != 0
-	case l.context:
-		res.ContextID = uint32(v)
-	case l.stream:
-		res.StreamID, res.HasStream = uint32(v), true
-	case l.green:
-		res.GreenContext = v != 0
-	case l.references:
-		res.SourceRefs = append(res.SourceRefs, v)
-	}
-}
-
-// resultMessage takes a field that holds a text or a message, and reports whether it was sound.
-func (r *Reader) resultMessage(res *Result, l *layout, num protowire.Number, b []byte) bool {
-	ok := true
-	switch num {
-	case l.metrics:
-		return r.metric(res, b)
-	case l.mangled:
-		res.MangledName = r.intern(b)
-	case l.function:
-		res.FunctionName = r.intern(b)
-	case l.demangled:
-		res.DemangledName = r.intern(b)
-	case l.display:
-		res.DisplayName = r.intern(b)
-	case l.comments:
-		res.Comments = string(b)
-	case l.contextName:
-		res.ContextName = r.intern(b)
-	case l.streamName:
-		res.StreamName = r.intern(b)
-	case l.grid:
-		res.Grid, ok = decodeDim3(b)
-	case l.block:
-		res.Block, ok = decodeDim3(b)
-	case l.launchInfo:
-		ok = res.launchInfo(b)
-	case l.source:
-		// The source itself is in a block of its own; here is its reference.
-		ok = eachField(b, func(f field) {
-			if f.num == 1 {
-				res.SourceRefs = append(res.SourceRefs, f.val)
-			}
-		})
-	case l.references:
-		ok = eachPacked(b, func(v uint64) { res.SourceRefs = append(res.SourceRefs, v) })
-	case l.clock:
-		ok = eachField(b, func(f field) {
-			if f.num == 2 {
-				res.ClockLocked = new(f.bool())
-			}
-		})
-	case l.frames:
-		ok = eachField(b, func(f field) {
-			if f.num == 1 {
-				res.CPUStack = append(res.CPUStack, r.frameOf(f.data))
-			}
-		})
-	case l.nvtx:
-		res.NVTX, ok = r.nvtx(b)
-	case l.sections:
-		var s Section
-		s, ok = decodeSection(b)
-		res.Sections = append(res.Sections, s)
-	case l.rules:
-		var s RuleResult
-		s, ok = r.rule(b)
-		res.Rules = append(res.Rules, s)
-	}
-	return ok
-}
-
-// eachPacked reads a packed list of numbers; false where it ends inside one.
-func eachPacked(b []byte, fn func(uint64)) bool {
-	for len(b) > 0 {
-		v, n := protowire.ConsumeVarint(b)
-		if n < 0 {
-			return false
-		}
-		fn(v)
-		b = b[n:]
-	}
-	return true
-}
-
-// launchInfo takes the extents of the first function of a command list.
-func (res *Result) launchInfo(b []byte) bool {
-	if !res.Grid.IsZero() {
-		return true
-	}
-	return eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			res.Grid, _ = decodeDim3(f.data)
-		case 2:
-			res.Block, _ = decodeDim3(f.data)
-		}
-	})
-}
-
-func decodeDim3(b []byte) (Dim3, bool) {
-	var d Dim3
-	ok := eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			d.X = f.val
-		case 2:
-			d.Y = f.val
-		case 3:
-			d.Z = f.val
-		}
-	})
-	return d, ok
-}
-
-// frameOf is one frame; the stack keeps the order of the file.
-func (r *Reader) frameOf(b []byte) Frame {
-	var fr Frame
-	eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			fr.Module = r.intern(f.data)
-		case 2:
-			fr.PC = f.val
-		case 3:
-			fr.File = r.intern(f.data)
-		case 4:
-			fr.Function = r.intern(f.data)
-		case 5:
-			fr.Line = uint32(f.val)
-		}
-	})
-	return fr
 }

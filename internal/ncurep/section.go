@@ -1,52 +1,20 @@
 package ncurep
 
+import "slices"
+
 // decodeSection keeps the head of a ProfilerSection. Its body describes tables
 // and charts of the vendor's interface and is only searched for metric names.
 func decodeSection(b []byte) (Section, bool) {
 	var s Section
-	seen := map[string]bool{}
-	mention := func(name string) {
-		if name != "" && !seen[name] {
-			seen[name] = true
-			s.Metrics = append(s.Metrics, name)
+	var body []SectionMetric
+	ok := decode(b, places{1: &s.Identifier, 2: &s.DisplayName, 3: &s.Order,
+		4: places{2: list(&s.Header, (*SectionMetric).places)}, 6: places{1: list(&body, (*SectionMetric).places)}})
+	for _, m := range slices.Concat(s.Header, body) {
+		if m.Name != "" && !slices.Contains(s.Metrics, m.Name) {
+			s.Metrics = append(s.Metrics, m.Name)
 		}
 	}
-	ok := eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			s.Identifier = string(f.data)
-		case 2:
-			s.DisplayName = string(f.data)
-		case 3:
-			s.Order = uint32(f.val)
-		case 4:
-			eachField(f.data, func(f field) {
-				if f.num == 2 {
-					m := decodeSectionMetric(f.data)
-					s.Header = append(s.Header, m)
-					mention(m.Name)
-				}
-			})
-		case 6:
-			eachField(f.data, func(f field) {
-				if f.num == 1 {
-					mention(decodeSectionMetric(f.data).Name)
-				}
-			})
-		}
-	})
 	return s, ok
 }
 
-func decodeSectionMetric(b []byte) SectionMetric {
-	var m SectionMetric
-	eachField(b, func(f field) {
-		switch f.num {
-		case 1:
-			m.Name = string(f.data)
-		case 2:
-			m.Label = string(f.data)
-		}
-	})
-	return m
-}
+func (m *SectionMetric) places() places { return places{1: &m.Name, 2: &m.Label} }

@@ -1,8 +1,6 @@
 package ncurep
 
 import (
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
@@ -48,44 +46,19 @@ func (r *Reader) source(at, size int64) (Source, bool) {
 
 // sourceField adds up the sizes of the contents and skips them.
 func (r *Reader) sourceField(s *Source) error {
-	c := &r.cur
-	tag, err := c.varint()
+	f, size, err := r.cur.field()
 	if err != nil {
 		return err
 	}
-	num, typ := protowire.DecodeTag(tag)
-	switch typ {
-	case protowire.Fixed32Type:
-		return c.skip(4)
-	case protowire.Fixed64Type:
-		return c.skip(8)
-	case protowire.VarintType, protowire.BytesType:
-	default:
-		return errShort
-	}
-	v, err := c.varint()
-	if err != nil {
-		return err
-	}
-	if typ == protowire.VarintType {
-		switch num {
-		case 1:
-			s.Reference = v
-		case 6:
-			s.SMRevision = uint32(v)
-		}
-		return nil
-	}
-	if v > uint64(c.left()) {
-		return errShort
-	}
-	switch num {
+	switch f.num {
 	case 2:
-		s.CodeSize += int64(v)
+		s.CodeSize += size
 	case 4:
-		s.BinarySize += int64(v)
+		s.BinarySize += size
 	case 8:
-		s.FilesSize += int64(v)
+		s.FilesSize += size
+	case 1, 6:
+		f.put(places{1: &s.Reference, 6: &s.SMRevision}[f.num], nil)
 	}
-	return c.skip(int64(v))
+	return r.cur.skip(size)
 }

@@ -10,42 +10,35 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Stripped tells what Strip left out.
-type Stripped struct {
-	Sources int   // cubins and sources emptied
-	Removed int64 // bytes
-}
-
 // Strip copies a report without the contents of its embedded cubins and
 // sources. Their entries stay, with their references, so that ncu can still
 // open the copy. A truncated report is copied up to its last complete block.
-func Strip(src io.ReaderAt, size int64, w io.Writer) (Stripped, error) {
-	var st Stripped
+func Strip(src io.ReaderAt, size int64, w io.Writer) error {
 	out := bufio.NewWriterSize(w, 256<<10)
 	c := &cursor{src: src, ahead: windowSize}
 	c.reset(0, size)
 	head, err := c.next(int64(len(magic)) + 4)
 	if err != nil || string(head[:len(magic)]) != magic {
-		return st, fmt.Errorf("strip report: %w", errFormat)
+		return fmt.Errorf("strip report: %w", errFormat)
 	}
 	n := binary.LittleEndian.Uint32(head[len(magic):])
 	out.Write(head)
 	if err := copyBytes(out, c, int64(n)); err != nil {
-		return st, fmt.Errorf("strip report: file header: %w", err)
+		return fmt.Errorf("strip report: file header: %w", err)
 	}
 	for c.left() > 0 {
-		err := stripBlock(out, c, &st)
+		err := stripBlock(out, c)
 		if errors.Is(err, errShort) || errors.Is(err, io.ErrUnexpectedEOF) {
 			break
 		}
 		if err != nil {
-			return st, fmt.Errorf("strip report: %w", err)
+			return fmt.Errorf("strip report: %w", err)
 		}
 	}
 	if err := out.Flush(); err != nil {
-		return st, fmt.Errorf("strip report: %w", err)
+		return fmt.Errorf("strip report: %w", err)
 	}
-	return st, nil
+	return nil
 }
 
 // copyBytes copies n bytes in pieces; errShort where fewer are left.
@@ -68,7 +61,7 @@ func copyBytes(w io.Writer, c *cursor, n int64) error {
 
 // stripBlock writes nothing before the whole block was found to be there. The header
 // comes first and holds the size of the payload, so the kept sources are held in memory.
-func stripBlock(w io.Writer, c *cursor, st *Stripped) error {
+func stripBlock(w io.Writer, c *cursor) error {
 	n, err := c.uint32()
 	if err != nil {
 		return err
@@ -81,22 +74,16 @@ func stripBlock(w io.Writer, c *cursor, st *Stripped) error {
 		return err
 	}
 	header := append([]byte(nil), b...)
-	var payload, sources uint64
-	sound := eachField(header, func(f field) {
-		switch f.num {
-		case 1:
-			sources = f.val
-		case 5:
-			payload = uint64(uint32(f.val))
-		}
-	})
-	if !sound || payload > uint64(c.left()) {
+	var sources uint64
+	var payload uint32
+	sound := decode(header, places{1: &sources, 5: &payload})
+	if !sound || int64(payload) > c.left() {
 		return errShort
 	}
 	end := c.offset() + int64(payload)
 	var kept []byte
 	for range sources {
-		entry, err := stripSource(c, end, st)
+		entry, err := stripSource(c, end)
 		if err != nil {
 			return err
 		}
@@ -119,7 +106,7 @@ func stripBlock(w io.Writer, c *cursor, st *Stripped) error {
 
 // stripSource reads a SourceData and returns it without its contents: code,
 // intermediate and binary are empty, source files and relocations gone.
-func stripSource(c *cursor, end int64, st *Stripped) ([]byte, error) {
+func stripSource(c *cursor, end int64) ([]byte, error) {
 	n, err := c.uint32()
 	if err != nil {
 		return nil, err
@@ -131,38 +118,21 @@ func stripSource(c *cursor, end int64, st *Stripped) ([]byte, error) {
 	limit := c.end
 	c.end = stop
 	defer func() { c.end = limit }()
-	st.Sources++
 	var kept []byte
 	for c.left() > 0 {
-		tag, err := c.varint()
-		if err != nil {
+		f, size, err := c.field()
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		num, typ := protowire.DecodeTag(tag)
-		switch typ {
-		case protowire.VarintType:
-			v, err := c.varint()
-			if err != nil {
-				return nil, err
-			}
-			kept = protowire.AppendVarint(protowire.AppendTag(kept, num, typ), v)
-		case protowire.BytesType:
-			size, err := c.varint()
-			if err != nil {
-				return nil, err
-			}
-			if size > uint64(c.left()) {
-				return nil, errShort
-			}
-			if num >= 2 && num <= 4 {
-				kept = protowire.AppendBytes(protowire.AppendTag(kept, num, typ), nil)
-			}
-			st.Removed += int64(size)
-			if err := c.skip(int64(size)); err != nil {
-				return nil, err
-			}
-		default:
+		case f.typ == protowire.VarintType:
+			kept = protowire.AppendVarint(protowire.AppendTag(kept, f.num, f.typ), f.val)
+		case f.typ != protowire.BytesType:
 			return nil, errShort
+		case f.num >= 2 && f.num <= 4:
+			kept = protowire.AppendBytes(protowire.AppendTag(kept, f.num, f.typ), nil)
+		}
+		if err := c.skip(size); err != nil {
+			return nil, err
 		}
 	}
 	return kept, nil

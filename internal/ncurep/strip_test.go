@@ -51,12 +51,11 @@ func TestStrip(t *testing.T) {
 	cubin := bytes.Repeat([]byte("cubin "), 100_000)
 	big := withCubin(t, original, cubin)
 	var out bytes.Buffer
-	st, err := Strip(bytes.NewReader(big), int64(len(big)), &out)
-	if err != nil {
+	if err := Strip(bytes.NewReader(big), int64(len(big)), &out); err != nil {
 		t.Fatal(err)
 	}
-	if st.Sources != 2 || st.Removed < int64(len(cubin)) || out.Len() > len(original)+100 {
-		t.Errorf("%+v, %d bytes left of %d", st, out.Len(), len(big))
+	if out.Len() > len(original)+100 || out.Len() > len(big)-len(cubin) {
+		t.Errorf("%d bytes left of %d", out.Len(), len(big))
 	}
 	opts := Options{Instances: true, Rules: true, Sections: true, Sources: true}
 	want, got := dumpBytes(t, original, opts), dumpBytes(t, out.Bytes(), opts)
@@ -88,12 +87,12 @@ func stripSourceLines(b []byte) []byte {
 
 func TestStripBadInput(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := Strip(bytes.NewReader([]byte("nonsense")), 8, &out); !errors.Is(err, errFormat) {
+	if err := Strip(bytes.NewReader([]byte("nonsense")), 8, &out); !errors.Is(err, errFormat) {
 		t.Errorf("nonsense: %v", err)
 	}
 	b := fixture(t, "toy_nest.ncu-rep")
 	out.Reset()
-	if _, err := Strip(bytes.NewReader(b[:len(b)-1000]), int64(len(b)-1000), &out); err != nil {
+	if err := Strip(bytes.NewReader(b[:len(b)-1000]), int64(len(b)-1000), &out); err != nil {
 		t.Fatal(err)
 	}
 	if rep := readBytes(t, out.Bytes(), Options{}); len(rep.Results) != 5 || len(rep.Warnings) != 0 {
@@ -107,7 +106,7 @@ func TestStripWithNcu(t *testing.T) {
 	original := fixture(t, "toy_nest.ncu-rep")
 	big := withCubin(t, original, bytes.Repeat([]byte("cubin "), 1000))
 	var out bytes.Buffer
-	if _, err := Strip(bytes.NewReader(big), int64(len(big)), &out); err != nil {
+	if err := Strip(bytes.NewReader(big), int64(len(big)), &out); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "stripped.ncu-rep")

@@ -18,22 +18,79 @@ type field struct {
 	val  uint64 // of the others
 }
 
-func (f field) bool() bool       { return f.val != 0 }
-func (f field) float64() float64 { return math.Float64frombits(f.val) }
+// places says where the fields of a message go, by field number. A place is
+//   - a *string, *uint32, *uint64 or *float64, which keeps the last value that comes,
+//   - a func([]byte) or func(uint64), called with every value,
+//   - the places of a message inside, or a func that returns those of the next one.
+//
+// A field without a place, or of another wire type than its place takes, is skipped.
+type places []any
 
-// eachField calls fn for the fields of a message until the message ends. It
-// reports whether the message was well-formed; the fields before the damage
-// have been seen.
-func eachField(b []byte, fn func(f field)) bool {
+// list is the place of a repeated message: each one is appended to all.
+func list[T any](all *[]T, fields func(*T) places) func() places {
+	return func() places {
+		*all = append(*all, *new(T))
+		return fields(&(*all)[len(*all)-1])
+	}
+}
+
+// decode puts the fields of a message into their places. It reports whether the
+// message was well-formed (those inside it may not be); the fields before the damage
+// have been put. Texts are copies.
+func decode(b []byte, to places) bool {
+	return decodeTexts(b, to, func(b []byte) string { return string(b) })
+}
+
+// decode is like the function, with short texts shared.
+func (r *Reader) decode(b []byte, to places) bool { return decodeTexts(b, to, r.intern) }
+
+func decodeTexts(b []byte, to places, text func([]byte) string) bool {
 	for len(b) > 0 {
 		f, n := consumeField(b)
 		if n <= 0 {
 			return false
 		}
-		fn(f)
+		if int(f.num) < len(to) {
+			f.put(to[f.num], text)
+		}
 		b = b[n:]
 	}
 	return true
+}
+
+func (f field) put(place any, text func([]byte) string) {
+	switch p := place.(type) {
+	case *string:
+		if f.typ == protowire.BytesType {
+			*p = text(f.data)
+		}
+	case *uint32:
+		if f.typ != protowire.BytesType {
+			*p = uint32(f.val)
+		}
+	case *uint64:
+		if f.typ != protowire.BytesType {
+			*p = f.val
+		}
+	case *float64:
+		if f.typ == protowire.Fixed64Type {
+			*p = math.Float64frombits(f.val)
+		}
+	case func(uint64):
+		if f.typ != protowire.BytesType {
+			p(f.val)
+		}
+	case func([]byte):
+		if f.typ == protowire.BytesType {
+			p(f.data)
+		}
+	case places:
+		decodeTexts(f.data, p, text)
+	case func() places:
+		if f.typ == protowire.BytesType {
+			decodeTexts(f.data, p(), text)
+		}
+	}
 }
 
 // consumeField reads the field at the start of b and returns its length, 0 when malformed.

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"io"
 	"path/filepath"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -30,10 +29,7 @@ func packRecording(ctx context.Context, j *job, s *Summary) error {
 	}
 	defer r.Close()
 	path := filepath.Join(j.Recording, "recording"+runs.PackExt)
-	packed, err := runs.Pack(ctx, r, path, runs.PackOptions{StripCubins: true, Redact: true, Overwrite: true, Strip: func(in io.ReaderAt, size int64, w io.Writer) error {
-		_, err := ncurep.Strip(in, size, w)
-		return err
-	}})
+	packed, err := runs.Pack(ctx, r, path, runs.PackOptions{StripCubins: true, Redact: true, Overwrite: true, Strip: ncurep.Strip})
 	if err != nil {
 		return &RecordingError{err}
 	}

@@ -112,7 +112,7 @@ func sessionFacts(s *ncurep.Session) []report.Fact {
 		add("property", p.Name, p.Value)
 	}
 	for _, d := range s.Devices {
-		add("device", fmt.Sprint(d.ID), fmt.Sprintf("%s (%d attributes)", d.Name, len(d.Attributes)))
+		add("device", fmt.Sprint(d.ID), fmt.Sprintf("%s (%d attributes)", d.Name, d.Attributes))
 	}
 	return facts
 }
