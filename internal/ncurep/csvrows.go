@@ -161,27 +161,17 @@ func (t *table) longRow(r record, l metric.Locale) {
 	}
 }
 
+// What a details page calls the types of messages and speedups.
+var (
+	messageTypes = map[string]MessageType{"INF": MessageOK, "WRN": MessageWarning, "ERR": MessageError, "OPT": MessageOptimization}
+	speedupTypes = map[string]SpeedupType{"local": SpeedupLocal, "global": SpeedupGlobal}
+)
+
 // rule: the CSV has one message a row, in percent where it estimates a speedup.
 func (t *table) rule(r record, name string) RuleResult {
-	msg := RuleMessage{Text: t.cell(r, "Rule Description")}
-	switch t.cell(r, "Rule Type") {
-	case "INF":
-		msg.Type = MessageOK
-	case "WRN":
-		msg.Type = MessageWarning
-	case "ERR":
-		msg.Type = MessageError
-	case "OPT":
-		msg.Type = MessageOptimization
-	}
+	msg := RuleMessage{Type: messageTypes[t.cell(r, "Rule Type")], Text: t.cell(r, "Rule Description")}
 	if x, err := strconv.ParseFloat(t.cell(r, "Estimated Speedup"), 64); err == nil {
-		msg.Speedup = &Speedup{Value: x}
-		switch strings.ToLower(t.cell(r, "Estimated Speedup Type")) {
-		case "local":
-			msg.Speedup.Type = SpeedupLocal
-		case "global":
-			msg.Speedup.Type = SpeedupGlobal
-		}
+		msg.Speedup = &Speedup{Type: speedupTypes[strings.ToLower(t.cell(r, "Estimated Speedup Type"))], Value: x}
 	}
 	return RuleResult{Identifier: name, Section: t.cell(r, "Section Name"), Messages: []RuleMessage{msg}}
 }

@@ -2,7 +2,6 @@ package ncurep
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/metric"
@@ -76,19 +75,7 @@ const (
 )
 
 // String returns the name that ncu prints for results without a name of their own.
-func (k ResultKind) String() string {
-	switch k {
-	case Kernel:
-		return "kernel"
-	case Range:
-		return "range"
-	case CommandList:
-		return "cmdlist"
-	case Graph:
-		return "graph"
-	}
-	return "result(" + strconv.Itoa(int(k)) + ")"
-}
+func (k ResultKind) String() string { return [...]string{"kernel", "range", "cmdlist", "graph"}[k] }
 
 // Dim3 is a CUDA extent.
 type Dim3 struct{ X, Y, Z uint64 }
@@ -257,21 +244,17 @@ const (
 	MessageOptimization
 )
 
-// String returns the name of the type.
+// String returns the name of the type, or its number if it has none.
 func (t MessageType) String() string {
-	switch t {
-	case MessageNone:
-		return "none"
-	case MessageOK:
-		return "ok"
-	case MessageWarning:
-		return "warning"
-	case MessageError:
-		return "error"
-	case MessageOptimization:
-		return "optimization"
+	return nameOf(t, "type", "none", "ok", "warning", "error", "optimization")
+}
+
+// nameOf prints a value of an enumeration of the file, where any number can come.
+func nameOf[T ~uint8](t T, what string, names ...string) string {
+	if int(t) < len(names) {
+		return names[t]
 	}
-	return "type(" + strconv.Itoa(int(t)) + ")"
+	return fmt.Sprintf("%s(%d)", what, uint8(t))
 }
 
 // SpeedupType tells what an estimated speedup refers to.
@@ -285,18 +268,8 @@ const (
 	SpeedupGlobal
 )
 
-// String returns the name of the type.
-func (t SpeedupType) String() string {
-	switch t {
-	case SpeedupUnknown:
-		return "unknown"
-	case SpeedupLocal:
-		return "local"
-	case SpeedupGlobal:
-		return "global"
-	}
-	return "speedup(" + strconv.Itoa(int(t)) + ")"
-}
+// String returns the name of the type, or its number if it has none.
+func (t SpeedupType) String() string { return nameOf(t, "speedup", "unknown", "local", "global") }
 
 // RuleMessage is one finding of a rule.
 type RuleMessage struct {

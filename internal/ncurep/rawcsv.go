@@ -141,23 +141,7 @@ func (t *rawTable) appendCell(b []byte, i, j int) []byte {
 	return t.columns[j].Append(b, m.Value)
 }
 
-// row is what a CSV reader makes of writeRow's line.
-func (t *rawTable) row(i int) []string {
-	cells := make([]string, 0, len(t.fixed)+len(t.columns))
-	for _, c := range t.fixed {
-		text := c.cell(t.rep.Results[i])
-		if c.quoted {
-			text = strings.ReplaceAll(text, `""`, `"`)
-		}
-		cells = append(cells, text)
-	}
-	for j := range t.columns {
-		cells = append(cells, string(t.appendCell(nil, i, j)))
-	}
-	return cells
-}
-
-// writeRow is row without a string per cell.
+// writeRow writes a line of the page, without a string per cell.
 func (t *rawTable) writeRow(w *bufio.Writer, i int) {
 	for k, c := range t.fixed {
 		if k > 0 {

@@ -34,8 +34,8 @@ func TestRawPageEqualsTheVendors(t *testing.T) {
 			if err := c.compare(rep, fixture(t, name), units); err != nil {
 				t.Fatal(err)
 			}
-			if made := report == "mixed" || report == "nvtx"; !made && (c.Cells < 1000 || c.Columns < 400) {
-				t.Errorf("compared only %d cells of %d columns", c.Cells, c.Columns)
+			if made := report == "mixed" || report == "nvtx"; !made && c.Cells < 1000 {
+				t.Errorf("compared only %d cells", c.Cells)
 			}
 			if c.Guessed == 0 && c.Release < metric.R2025 {
 				var out bytes.Buffer

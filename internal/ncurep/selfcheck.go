@@ -18,8 +18,6 @@ import (
 // Check is the comparison of the raw page with what ncu prints of the same file.
 type Check struct {
 	Release     metric.Release
-	Results     int
-	Columns     int
 	Cells       int // compared, in both units
 	Differences []Difference
 
@@ -71,7 +69,7 @@ func SelfCheck(ctx context.Context, path string, ncu tool.Tool) (*Check, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &Check{Release: metric.ReleaseOf(ncu.Version.Major, ncu.Version.Minor), Results: len(rep.Results)}
+	c := &Check{Release: metric.ReleaseOf(ncu.Version.Major, ncu.Version.Minor)}
 	for _, units := range []string{"auto", "base"} {
 		page, err := importRaw(ctx, path, ncu.Path, units)
 		if err != nil {
@@ -129,7 +127,6 @@ func (c *Check) compare(rep *Report, page []byte, units string) error {
 	header, printed := lazyCells(lines[0]), lazyCells(lines[1])
 	t := newRawTable(rep, metric.Format{Release: c.Release, Base: units == "base"})
 	t.adopt(header, printed, c)
-	c.Columns = len(t.header())
 	c.row(units, "header", header, header, t.header())
 	if !slices.Equal(header, t.header()) {
 		return nil // rows would differ for that alone
@@ -150,11 +147,12 @@ func (c *Check) compare(rep *Report, page []byte, units string) error {
 		w := bufio.NewWriter(&line)
 		t.writeRow(w, i)
 		w.Flush()
-		if strings.TrimRight(line.String(), "\n") == rows[i] {
+		ours := strings.TrimRight(line.String(), "\n")
+		if ours == rows[i] {
 			c.Cells += len(header)
 			continue
 		}
-		c.row(units, fmt.Sprint(rep.Results[i].ID), header, lazyCells(rows[i]), t.row(i))
+		c.row(units, fmt.Sprint(rep.Results[i].ID), header, lazyCells(rows[i]), lazyCells(ours))
 	}
 	return nil
 }
