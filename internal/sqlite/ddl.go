@@ -12,54 +12,40 @@ import (
 
 var errVirtual = errors.New("a virtual table")
 
-// tableDef is what a CREATE TABLE statement says about the stored records.
-type tableDef struct {
-	columns      []columnDef
-	withoutRowID bool
-}
-
-// typ is the declared type as written, "" for none.
-type columnDef struct {
-	name, typ string
-	rowID     bool
-	virtual   bool  // generated and not stored
-	initial   value // for records that are older than the column
-}
-
 // parseCreate parses the text that sqlite_schema keeps for a table.
 // Constraints, indexes and defaults that do not change how records are read are passed
-// over. The error is errVirtual for a virtual table.
-func parseCreate(sql string) (tableDef, error) {
-	var def tableDef
+// over. The error is errVirtual for a virtual table. Columns have no place in the
+// record yet.
+func parseCreate(sql string) (columns []Column, withoutRowID bool, err error) {
 	tokens := lex(sql)
 	open := slices.IndexFunc(tokens, func(t token) bool { return t.is("(") })
 	if len(tokens) > 1 && tokens[1].is("VIRTUAL") {
-		return def, errVirtual
+		return nil, false, errVirtual
 	}
 	if open < 3 || !tokens[0].is("CREATE") {
-		return def, errors.New("not a CREATE TABLE statement")
+		return nil, false, errors.New("not a CREATE TABLE statement")
 	}
 	parts, rest := splitList(tokens[open+1:])
 	for i, part := range parts {
 		if len(part) == 0 {
-			return def, fmt.Errorf("column %d is empty", i+1)
+			return nil, false, fmt.Errorf("column %d is empty", i+1)
 		}
-		if isTableConstraint(part[0]) {
-			def.primaryKey(part)
+		if anyOf(part[0], "CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN") {
+			markRowID(columns, part)
 			continue
 		}
 		c, err := parseColumn(sql, part)
 		if err != nil {
-			return def, fmt.Errorf("column %d: %w", i+1, err)
+			return nil, false, fmt.Errorf("column %d: %w", i+1, err)
 		}
-		def.columns = append(def.columns, c)
+		columns = append(columns, c)
 	}
 	for i := range rest {
 		if rest[i].is("WITHOUT") && i+1 < len(rest) && rest[i+1].is("ROWID") {
-			def.withoutRowID = true
+			withoutRowID = true
 		}
 	}
-	return def, nil
+	return columns, withoutRowID, nil
 }
 
 // splitList cuts what follows an opening parenthesis at the commas of its own
@@ -82,17 +68,13 @@ func splitList(tokens []token) (parts [][]token, rest []token) {
 	return append(parts, tokens[from:]), nil
 }
 
-func isTableConstraint(t token) bool {
-	return anyOf(t, "CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
-}
-
 func anyOf(t token, words ...string) bool {
 	return slices.ContainsFunc(words, t.is)
 }
 
-// primaryKey finds PRIMARY KEY (column) among table constraints, which need no
+// markRowID finds PRIMARY KEY (column) among table constraints, which need no
 // comma between them, and marks an INTEGER column as an alias of the rowid.
-func (def *tableDef) primaryKey(part []token) {
+func markRowID(columns []Column, part []token) {
 	for i := 0; i+2 < len(part); i++ {
 		if !part[i].is("PRIMARY") || !part[i+1].is("KEY") || !part[i+2].is("(") {
 			continue
@@ -101,9 +83,9 @@ func (def *tableDef) primaryKey(part []token) {
 		if len(keys) != 1 || len(keys[0]) == 0 {
 			return
 		}
-		for j := range def.columns {
-			c := &def.columns[j]
-			if strings.EqualFold(c.name, keys[0][0].text) && strings.EqualFold(c.typ, "INTEGER") {
+		for j := range columns {
+			c := &columns[j]
+			if strings.EqualFold(c.Name, keys[0][0].text) && strings.EqualFold(c.Type, "INTEGER") {
 				c.rowID = true
 			}
 		}
@@ -112,12 +94,12 @@ func (def *tableDef) primaryKey(part []token) {
 }
 
 // sql is the whole statement: the type is cut out of it with its own spaces.
-func parseColumn(sql string, part []token) (columnDef, error) {
-	var c columnDef
+func parseColumn(sql string, part []token) (Column, error) {
+	var c Column
 	if !part[0].isName() {
 		return c, fmt.Errorf("%q where a name should be", part[0].text)
 	}
-	c.name = part[0].text
+	c.Name = part[0].text
 	part = part[1:]
 	end := slices.IndexFunc(part, func(t token) bool {
 		return anyOf(t, "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE",
@@ -127,9 +109,9 @@ func parseColumn(sql string, part []token) (columnDef, error) {
 		end = len(part)
 	}
 	if end > 0 {
-		c.typ = sql[part[0].from:part[end-1].to]
+		c.Type = sql[part[0].from:part[end-1].to]
 		if end == 1 {
-			c.typ = part[0].text
+			c.Type = part[0].text
 		}
 	}
 	c.constraints(part[end:])
@@ -137,7 +119,7 @@ func parseColumn(sql string, part []token) (columnDef, error) {
 }
 
 // constraints reads what follows the type of a column.
-func (c *columnDef) constraints(part []token) {
+func (c *Column) constraints(part []token) {
 	depth := 0
 	for i, t := range part {
 		rest := part[i+1:]
@@ -150,13 +132,13 @@ func (c *columnDef) constraints(part []token) {
 		case t.is("PRIMARY") && len(rest) > 0 && rest[0].is("KEY"):
 			// DESC makes it an ordinary column: a mistake of an early version
 			// that SQLite keeps for compatibility.
-			c.rowID = strings.EqualFold(c.typ, "INTEGER") && !(len(rest) > 1 && rest[1].is("DESC"))
+			c.rowID = strings.EqualFold(c.Type, "INTEGER") && !(len(rest) > 1 && rest[1].is("DESC"))
 		case t.is("AS"):
-			c.virtual = true
+			c.computed = true
 		case t.is("STORED"):
-			c.virtual = false
+			c.computed = false
 		case t.is("DEFAULT"):
-			c.initial = affinityOf(c.typ).apply(literal(rest))
+			c.missing = affinityOf(c.Type).apply(literal(rest))
 		}
 	}
 }

@@ -33,31 +33,17 @@ func (v *Ints) Whole(i int) bool { return v.whole>>uint(i)&1 != 0 }
 // A column that holds a float is truncated, and Whole is false for it. begin is called
 // once, also for an empty table, with one worker at least.
 func (db *DB) ScanInts(ctx context.Context, table *Table, columns []string, workers int, begin func(workers int, count func() []int), fn func(worker int) func(*Ints) error) (ScanStats, error) {
-	var stats ScanStats
-	if !table.refuse.IsZero() {
-		return stats, table.refused(db.path)
-	}
 	if len(columns) > maxInts {
-		return stats, fmt.Errorf("scan table %s of %s: %d columns of numbers are more than %d", table.Name, db.path, len(columns), maxInts)
+		return ScanStats{}, fmt.Errorf("scan table %s of %s: %d columns of numbers are more than %d", table.Name, db.path, len(columns), maxInts)
 	}
 	names := slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return name == "" })
-	p, err := newPlan(table, names, db.head.encoding)
-	if err != nil {
-		return stats, fmt.Errorf("scan %s: %w", db.path, err)
-	}
-	p.asInts(columns)
-	leaves := db.leaves(table.root, &stats)
-	n := max(1, min(Workers(workers), len(leaves)/minShare))
-	begin(n, func() []int { return db.countRows(leaves, n) })
-	shares, err := db.scanShares(ctx, p, leaves, n, func(w int) func(*Row) error {
+	return db.scanTable(ctx, table, names, workers, func(p *plan, leaves []uint32, n int) {
+		p.asInts(columns)
+		begin(n, func() []int { return db.countRows(leaves, n) })
+	}, func(w int) func(*Row) error {
 		visit := fn(w)
 		return func(r *Row) error { return visit(r.ints) }
 	})
-	for i := range shares {
-		stats.add(shares[i])
-	}
-	stats.Changed = db.changed()
-	return stats, err
 }
 
 // countRows is about how many rows each share has, rather more than less. Rowids tell

@@ -22,9 +22,17 @@ const minShare = 32
 // A table that cannot be scanned, and a column that it lacks, are errors. Several scans
 // of one DB may run at the same time.
 func (db *DB) Scan(ctx context.Context, table *Table, columns []string, workers int, fn func(worker int, r *Row) error) (ScanStats, error) {
-	var stats ScanStats
+	return db.scanTable(ctx, table, columns, workers, func(*plan, []uint32, int) {}, func(w int) func(*Row) error {
+		return func(r *Row) error { return fn(w, r) }
+	})
+}
+
+// scanTable is both scans: begin learns of the plan, the leaf pages and the number of
+// shares before the first row, visit gives what takes the rows of a share.
+func (db *DB) scanTable(ctx context.Context, table *Table, columns []string, workers int,
+	begin func(p *plan, leaves []uint32, shares int), visit func(worker int) func(*Row) error) (stats ScanStats, err error) {
 	if !table.refuse.IsZero() {
-		return stats, table.refused(db.path)
+		return stats, fmt.Errorf("scan table %s of %s: its layout is not known (%s)", table.Name, db.path, table.refuse.Code)
 	}
 	p, err := newPlan(table, columns, db.head.encoding)
 	if err != nil {
@@ -32,9 +40,8 @@ func (db *DB) Scan(ctx context.Context, table *Table, columns []string, workers 
 	}
 	leaves := db.leaves(table.root, &stats)
 	n := max(1, min(Workers(workers), len(leaves)/minShare))
-	shares, err := db.scanShares(ctx, p, leaves, n, func(w int) func(*Row) error {
-		return func(r *Row) error { return fn(w, r) }
-	})
+	begin(p, leaves, n)
+	shares, err := db.scanShares(ctx, p, leaves, n, visit)
 	for i := range shares {
 		stats.add(shares[i])
 	}
@@ -49,27 +56,18 @@ func (db *DB) scanShares(ctx context.Context, p *plan, leaves []uint32, n int, v
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	shares := make([]ScanStats, n)
-	inShares(n, func(w int) {
-		s := newScanner(db, p, visit(w))
-		if err := s.scan(ctx, leaves[len(leaves)*w/n:len(leaves)*(w+1)/n]); err != nil {
-			cancel(err)
-		}
-		shares[w] = s.stats
-	})
-	return shares, context.Cause(ctx)
-}
-
-// inShares runs n workers and waits for them.
-func inShares(n int, work func(worker int)) {
-	if n == 1 {
-		work(0)
-		return
-	}
 	var group sync.WaitGroup
 	for w := range n {
-		group.Go(func() { work(w) })
+		group.Go(func() {
+			s := newScanner(db, p, visit(w))
+			if err := s.scan(ctx, leaves[len(leaves)*w/n:len(leaves)*(w+1)/n]); err != nil {
+				cancel(err)
+			}
+			shares[w] = s.stats
+		})
 	}
 	group.Wait()
+	return shares, context.Cause(ctx)
 }
 
 // scanner is the state of one worker.
@@ -86,11 +84,10 @@ type scanner struct {
 
 // newScanner allocates once per share: a run of pages and a row.
 func newScanner(db *DB, p *plan, fn func(*Row) error) *scanner {
-	usable := db.head.usable
 	return &scanner{
 		db: db, fn: fn, row: p.newRow(),
 		buf:      make([]byte, max(runBytes, db.head.pageSize)+slack),
-		maxLocal: usable - 35,
+		maxLocal: db.head.usable - 35,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -29,14 +30,11 @@ func (db *DB) loadSchema() error {
 		func(_ int, r *Row) error {
 			switch r.Text(0) {
 			case "table":
+				if t, ok := newTable(r.Text(1), r.Int(2), r.Text(3)); ok {
+					db.tables = append(db.tables, t)
+				}
 			case "view":
 				db.views = append(db.views, r.Text(1))
-				return nil
-			default:
-				return nil
-			}
-			if t, ok := newTable(r.Text(1), r.Int(2), r.Text(3)); ok {
-				db.tables = append(db.tables, t)
 			}
 			return nil
 		})
@@ -56,14 +54,14 @@ func (db *DB) loadSchema() error {
 // newTable builds a table from its row in the schema; a virtual table has no
 // pages and is left out.
 func newTable(name string, root int64, sql string) (Table, bool) {
-	t := Table{Name: name, SQL: sql}
-	def, err := parseCreate(sql)
+	columns, withoutRowID, err := parseCreate(sql)
+	t := Table{Name: name, SQL: sql, Columns: columns}
 	switch {
 	case errors.Is(err, errVirtual):
 		return t, false
 	case err != nil:
 		t.refuse = fact.New(tableStatement, fact.Error("error", err))
-	case def.withoutRowID:
+	case withoutRowID:
 		t.refuse = fact.New(tableNoRowID)
 	case root < 1 || root > maxPages:
 		t.refuse = fact.New(tableRoot, fact.Count("page", root))
@@ -71,17 +69,14 @@ func newTable(name string, root int64, sql string) (Table, bool) {
 		t.root = uint32(root)
 	}
 	stored := 0
-	for _, c := range def.columns {
-		col := Column{Name: c.name, Type: c.typ, rowID: c.rowID, computed: c.virtual, stored: stored, missing: c.initial}
-		if kind := affinityOf(c.typ); kind == affinityReal {
-			col.real = true
-		}
-		if c.virtual {
-			col.stored = -1
+	for i := range columns {
+		c := &columns[i]
+		c.real = affinityOf(c.Type) == affinityReal
+		if c.stored = stored; c.computed {
+			c.stored = -1
 		} else {
 			stored++
 		}
-		t.Columns = append(t.Columns, col)
 	}
 	return t, true
 }
@@ -101,12 +96,7 @@ const (
 func affinityOf(declared string) affinity {
 	upper := strings.ToUpper(declared)
 	has := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(upper, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(upper, p) })
 	}
 	switch {
 	case has("INT"):

@@ -1,7 +1,7 @@
 package sqlite
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -31,21 +31,15 @@ type Column struct {
 
 // column finds a column by name, without regard to the case of ASCII letters.
 func (t *Table) column(name string) (Column, bool) {
-	for _, c := range t.Columns {
-		if strings.EqualFold(c.Name, name) {
-			return c, true
-		}
+	i := slices.IndexFunc(t.Columns, func(c Column) bool { return strings.EqualFold(c.Name, name) })
+	if i < 0 {
+		return Column{}, false
 	}
-	return Column{}, false
+	return t.Columns[i], true
 }
 
 // Has reports whether the table has a column of this name.
 func (t *Table) Has(name string) bool {
 	_, ok := t.column(name)
 	return ok
-}
-
-// refused names the code of the reason; Unreadable has the whole fact.
-func (t *Table) refused(path string) error {
-	return fmt.Errorf("scan table %s of %s: its layout is not known (%s)", t.Name, path, t.refuse.Code)
 }
