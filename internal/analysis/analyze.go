@@ -98,7 +98,7 @@ func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 func (a *analyzer) judge(tl *timed, counted *counters) *counters {
 	peaks := &peakFinder{counters: counted, run: a.run, gpus: a.res.Environment.GPUs, tl: tl}
 	a.res.Environment.GPUs, a.res.Roofline.Roofs = peaks.findPeaks()
-	j := &judgment{counters: counted, th: a.th, res: a.res, notes: &a.notes, tl: tl}
+	j := &judgment{counters: counted, res: a.res, notes: &a.notes, tl: tl}
 	sure := j.judge()
 	j.countRegions()
 	j.judgeRanges()
@@ -107,7 +107,7 @@ func (a *analyzer) judge(tl *timed, counted *counters) *counters {
 
 // utilize gives MFU and MBU of stages and of the steps of a server.
 func (a *analyzer) utilize(tl *timed, sure *counters) ([]Finding, error) {
-	u := &utilizer{counters: sure, th: a.th, in: &a.in, run: a.run, self: a.self, res: a.res, notes: &a.notes, tl: tl}
+	u := &utilizer{counters: sure, in: &a.in, run: a.run, self: a.self, res: a.res, notes: &a.notes, tl: tl}
 	found, err := u.utilize()
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func judged(t *testing.T, report string) map[string]*Limiter {
 	out := map[string]*Limiter{}
 	for _, res := range rep.Results {
 		l := newLaunch(report, res)
-		v := decide(l, defaultThresholds)
+		v := decide(l)
 		v.Cause = causeOf(l, v.Kind)
 		name, _, _ := strings.Cut(res.Name(), "(")
 		out[name] = &v
@@ -157,7 +157,7 @@ func TestCausesThatFool(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := synthetic(c.values)
-			v := decide(l, defaultThresholds)
+			v := decide(l)
 			cause := causeOf(l, v.Kind)
 			if v.Kind != c.kind || cause.Code != c.cause {
 				t.Errorf("limited by %s, cause %s (needs %v), want %s, %s", v.Kind, cause.Code, cause.Need, c.kind, c.cause)
@@ -188,7 +188,7 @@ func TestCauseNeedsItsCounters(t *testing.T) {
 		{"threads of a warp", use(5, 5, 5, map[string]float64{"sm__pipe_fma_cycles_active" + ofElapsed: 80}), sectionStalls},
 	} {
 		l := synthetic(c.values)
-		if cause := causeOf(l, decide(l, defaultThresholds).Kind); cause.Code != "" || !slices.Contains(cause.Need, c.need) {
+		if cause := causeOf(l, decide(l).Kind); cause.Code != "" || !slices.Contains(cause.Need, c.need) {
 			t.Errorf("%s: %+v", c.name, cause)
 		}
 	}

@@ -82,7 +82,7 @@ type causeThresholds struct {
 
 var causeLimits = causeThresholds{
 	Used: 0.7, Conflicts: 0.3, Ways: 4, Slice: 0.25, SliceAlone: 0.08, Skew: 3, SkewAlone: 10, Atomics: 0.3, Threads: 0.65, Active: 0.8, Tail: 0.85, Local: 0.3, Host: 0.05, HostFill: 0.2,
-	Reuse: 1.25, Constants: 0.5, Stall: 0.3, Tensor: 0.5, Starved: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: defaultThresholds.Saturated, Full: 0.75, RampNS: 2500,
+	Reuse: 1.25, Constants: 0.5, Stall: 0.3, Tensor: 0.5, Starved: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: reachedShare, Full: 0.75, RampNS: 2500,
 }
 
 // Counters of causes beside those of evidence.go.

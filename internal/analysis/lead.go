@@ -85,7 +85,7 @@ func (l *Lead) waits() (ns int64) {
 // waitsBefore tells of a stage that closes early and before whose work the GPU waits
 // for the host longer than it then works.
 func (cn *conclusion) waitsBefore(s *Stage) bool {
-	return s.Lead != nil && s.Lead.waits() > s.Split.BusyNS && float64(s.Lead.waits()) >= cn.th.LaunchBound*float64(s.Split.WallNS+s.Lead.NS)
+	return s.Lead != nil && s.Lead.waits() > s.Split.BusyNS && float64(s.Lead.waits()) >= launchBoundShare*float64(s.Split.WallNS+s.Lead.NS)
 }
 
 // findWaitsBefore tells of stages whose launch gaps lie before their work.

@@ -35,7 +35,6 @@ const (
 // on its roofline.
 type judgment struct {
 	*counters
-	th    Thresholds
 	res   *Result
 	notes *notes
 	tl    *timed // nil without a timeline
@@ -58,7 +57,7 @@ func (j *judgment) judge() *counters {
 			continue
 		}
 		l.medianNS = k.MedianNS
-		k.Limiter = decide(l, j.th)
+		k.Limiter = decide(l)
 		k.Limiter.Cause = causeOf(l, k.Limiter.Kind)
 		j.place(k, l)
 	}
@@ -163,44 +162,35 @@ func below(share float64) fact.Fact   { return fact.New(codeBelow, fact.Share("v
 func unitParam(key, id string) fact.Param { return fact.ID(key, "unit", id) }
 
 // decide is the decision of docs/limiter.md.
-func decide(l *launch, th Thresholds) Limiter {
+func decide(l *launch) Limiter {
 	all, missing := l.readings()
 	if missing != "" {
 		return Limiter{Why: because(codeCountersLack, fact.Metric("counter", missing)), Need: needSections("basic", "SpeedOfLight")}
 	}
-	if full := above(all, th.Saturated); len(full) > 0 {
-		return saturated(full, all, atLeast(th.Saturated))
+	if full := above(all, reachedShare); len(full) > 0 {
+		return saturated(full, all, atLeast(reachedShare))
 	}
-	unreached := func() []Evidence {
-		var list []Evidence
-		for _, r := range all {
-			if r.kind != limitCompute || r == busiestPipe(all) {
-				list = append(list, r.evidence(below(th.Saturated)))
-			}
+	v, ok := l.busySlice()
+	if !ok {
+		v, ok = l.tooSmall()
+	}
+	if !ok {
+		v, ok = l.tooShort()
+	}
+	if near := slices.DeleteFunc(above(all, nearShare), reading.unnamed); !ok && len(near) > 0 {
+		return nearest(near)
+	}
+	if !ok {
+		v, ok = l.lowOccupancy()
+	}
+	if !ok {
+		v = l.latency()
+	}
+	for _, r := range all {
+		if r.kind != limitCompute || r == busiestPipe(all) {
+			v.Evidence = append(v.Evidence, r.evidence(below(reachedShare)))
 		}
-		return list
 	}
-	if v, ok := l.busySlice(); ok {
-		v.Evidence = append(v.Evidence, unreached()...)
-		return v
-	}
-	if v, ok := l.tooSmall(th); ok {
-		v.Evidence = append(v.Evidence, unreached()...)
-		return v
-	}
-	if v, ok := l.tooShort(th); ok {
-		v.Evidence = append(v.Evidence, unreached()...)
-		return v
-	}
-	if near := slices.DeleteFunc(above(all, th.Near), reading.unnamed); len(near) > 0 {
-		return nearest(near, th)
-	}
-	if v, ok := l.lowOccupancy(th); ok {
-		v.Evidence = append(v.Evidence, unreached()...)
-		return v
-	}
-	v := l.latency(th)
-	v.Evidence = append(v.Evidence, unreached()...)
 	return v
 }
 
@@ -355,8 +345,8 @@ func mixed(list []reading, threshold fact.Fact, why fact.Code) Limiter {
 }
 
 // nearest names the limits that are near where none is reached.
-func nearest(near []reading, th Thresholds) Limiter {
-	threshold := atLeast(th.Near)
+func nearest(near []reading) Limiter {
+	threshold := atLeast(nearShare)
 	var kinds []reading
 	for _, r := range near {
 		if !slices.ContainsFunc(kinds, func(k reading) bool { return k.kind == r.kind }) {
@@ -374,13 +364,13 @@ func nearest(near []reading, th Thresholds) Limiter {
 }
 
 // tooSmall: less than a wave of blocks, and SMs that have none.
-func (l *launch) tooSmall(th Thresholds) (Limiter, bool) {
+func (l *launch) tooSmall() (Limiter, bool) {
 	waves, ok := l.value(counterWaves[0])
-	if !ok || waves >= th.SmallWaves || !l.idles() {
+	if !ok || waves >= smallWaves || !l.idles() {
 		return Limiter{}, false
 	}
 	v := Limiter{Kind: limitSmall, Why: because(codeTinyGrid),
-		Evidence: []Evidence{{Metric: counterWaves[0], Value: waves, Threshold: fact.New(codeBelow, fact.Num("value", fact.KindNumber, th.SmallWaves))}}}
+		Evidence: []Evidence{{Metric: counterWaves[0], Value: waves, Threshold: fact.New(codeBelow, fact.Num("value", fact.KindNumber, smallWaves))}}}
 	if level := waves; level > 0 { // 0 is what CSV rounds less than 0.005 to
 		v.Level, v.Why = &level, because(codeSmallGrid, fact.Share("waves", waves))
 	}
@@ -388,15 +378,15 @@ func (l *launch) tooSmall(th Thresholds) (Limiter, bool) {
 }
 
 // tooShort: it takes no longer than a launch.
-func (l *launch) tooShort(th Thresholds) (Limiter, bool) {
+func (l *launch) tooShort() (Limiter, bool) {
 	name, ns, ok := l.first("gpu__time_duration.sum", "gpu__time_duration.avg")
 	if l.medianNS > 0 { // ncu stretches short kernels
 		name, ns, ok = "", l.medianNS, true
 	}
-	if !ok || ns >= th.ShortNS {
+	if !ok || ns >= shortKernelNS {
 		return Limiter{}, false
 	}
-	e := Evidence{Metric: name, Value: ns, Unit: "ns", Threshold: fact.New(codeBelow, fact.NS("value", th.ShortNS))}
+	e := Evidence{Metric: name, Value: ns, Unit: "ns", Threshold: fact.New(codeBelow, fact.NS("value", shortKernelNS))}
 	if name == "" {
 		e.Of = fact.New(codeMedianNS)
 	}
@@ -410,22 +400,22 @@ func (l *launch) issue() (counter string, percent float64, ok bool) {
 }
 
 // lowOccupancy: few warps fit, and the SM does not issue enough.
-func (l *launch) lowOccupancy(th Thresholds) (Limiter, bool) {
+func (l *launch) lowOccupancy() (Limiter, bool) {
 	theoretical, ok := l.value(counterTheoretical[0])
 	issueName, issue, okIssue := l.issue()
 	resource, counter, blocks, okLimit := l.occupancyLimit()
-	if !ok || !okLimit || theoretical/100 >= th.Occupancy || okIssue && issue/100 >= th.IssueActive {
+	if !ok || !okLimit || theoretical/100 >= occupiedShare || okIssue && issue/100 >= issuedShare {
 		return Limiter{}, false
 	}
 	level := theoretical / 100
 	v := Limiter{Kind: limitOccupancy, Detail: resource, Level: &level,
 		Evidence: []Evidence{
-			{Metric: counterTheoretical[0], Value: theoretical, Unit: "%", Threshold: below(th.Occupancy)},
+			{Metric: counterTheoretical[0], Value: theoretical, Unit: "%", Threshold: below(occupiedShare)},
 			{Metric: counter, Value: blocks, Unit: "block", Threshold: fact.New(codeScarcest)},
 		},
 		Why: because(codeFewWarps, fact.ID("resource", "resource", resource), fact.Share("share", level))}
 	if okIssue {
-		v.Evidence = append(v.Evidence, Evidence{Metric: issueName, Value: issue, Unit: "%", Threshold: below(th.IssueActive)})
+		v.Evidence = append(v.Evidence, Evidence{Metric: issueName, Value: issue, Unit: "%", Threshold: below(issuedShare)})
 	}
 	if achieved, ok := l.value(counterOccupancy[0]); ok {
 		v.Evidence = append(v.Evidence, Evidence{Metric: counterOccupancy[0], Value: achieved, Unit: "%"})
@@ -435,9 +425,9 @@ func (l *launch) lowOccupancy(th Thresholds) (Limiter, bool) {
 
 // latency is what is left: no unit is busy. Where the SMs issue most of the
 // time, issuing itself is the limit.
-func (l *launch) latency(th Thresholds) Limiter {
-	if name, issue, ok := l.first(counterIssue...); ok && issue/100 >= th.IssueActive {
-		return reading{limitCompute, unitIssue, name, share(issue)}.limiter(atLeast(th.IssueActive), codeIssueBusy)
+func (l *launch) latency() Limiter {
+	if name, issue, ok := l.first(counterIssue...); ok && issue/100 >= issuedShare {
+		return reading{limitCompute, unitIssue, name, share(issue)}.limiter(atLeast(issuedShare), codeIssueBusy)
 	}
 	name, issue, ok := l.issue()
 	v := Limiter{Kind: limitLatency, Why: because(codeNoUnitBusy)}

@@ -79,7 +79,7 @@ func TestDecide(t *testing.T) {
 		{"half precision under its other name", use(10, 10, 10, map[string]float64{"sm__inst_executed_pipe_fp16" + ofElapsed: 0, "sm__inst_executed_pipe_fma_type_fp16" + ofElapsed: 80}), limitCompute, "fp16", codeUnitUsed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := decide(synthetic(c.values), defaultThresholds)
+			v := decide(synthetic(c.values))
 			if detail := cmp.Or(strings.Join(v.Units, " "), v.Detail); v.Kind != c.kind || detail != c.detail || v.Why[0].Code != c.why {
 				t.Errorf("got %s (%s): %+v, want %s (%s): %s", v.Kind, detail, v.Why, c.kind, c.detail, c.why)
 			}
@@ -103,14 +103,14 @@ func TestL1OfActiveCycles(t *testing.T) {
 		v[counterL1Active], v[counterMemory] = 235, memory
 		return v
 	}
-	if v := decide(synthetic(basic(26, map[string]float64{counterWaves[0]: 0.1, counterActiveAvg: 10, counterActiveMax: 100})), defaultThresholds); v.Kind != limitSmall {
+	if v := decide(synthetic(basic(26, map[string]float64{counterWaves[0]: 0.1, counterActiveAvg: 10, counterActiveMax: 100}))); v.Kind != limitSmall {
 		t.Errorf("%+v", v)
 	}
-	v := decide(synthetic(basic(81, nil)), defaultThresholds)
+	v := decide(synthetic(basic(81, nil)))
 	if v.Kind != limitL1 || v.Level == nil || *v.Level != 0.81 || v.Evidence[0].Metric != counterMemory {
 		t.Errorf("the busiest memory unit is neither DRAM nor L2: %+v", v)
 	}
-	v = decide(synthetic(use(20, 25, 104, nil)), defaultThresholds)
+	v = decide(synthetic(use(20, 25, 104, nil)))
 	if v.Kind != limitL1 || *v.Level > 1 || v.Why[0].Number("level") > 1 {
 		t.Errorf("more than the peak: %+v", v)
 	}
@@ -124,7 +124,7 @@ func TestAttained(t *testing.T) {
 		"gpu__time_duration.sum": 1e6, counterMemory: 49,
 		"derived__lts__lts2xbar_bytes.sum.per_second": 23, "derived__lts__lts2xbar_bytes.sum.peak_sustained": 100, "lts__cycles_elapsed.avg.per_second": 1,
 	}))
-	k := &Kernel{Limiter: decide(l, a.th)}
+	k := &Kernel{Limiter: decide(l)}
 	a.judgment().place(k, l)
 	if k.Limiter.Kind != limitL2 || *k.Attained != 0.75 || k.AttainedOf != "l2" || !hasFact(k.Limiter.Why, codeUnitBusierL2) || k.Limiter.Why[1].Number("share") != 0.23 || !hasFact(k.Limiter.Why, codeRulesDiffer) {
 		t.Errorf("%v of %s, %+v", *k.Attained, k.AttainedOf, k.Limiter.Why)
@@ -133,7 +133,7 @@ func TestAttained(t *testing.T) {
 		t.Errorf("the share of L2 is by %q", k.AttainedMetric)
 	}
 	only := synthetic(map[string]float64{"gpu__time_duration.sum": 1e6, counterDRAM[0]: 30, "dram__bytes.sum.per_second": 1e12})
-	k = &Kernel{Limiter: decide(only, a.th)}
+	k = &Kernel{Limiter: decide(only)}
 	if a.judgment().place(k, only); k.Attained != nil {
 		t.Errorf("DRAM alone gives a bound: %v", *k.Attained)
 	}
@@ -142,11 +142,11 @@ func TestAttained(t *testing.T) {
 // ncu stretches short kernels: the timeline decides how long one is.
 func TestShortInTheTimeline(t *testing.T) {
 	l := synthetic(use(20, 20, 20, map[string]float64{"gpu__time_duration.sum": 3000}))
-	if v := decide(l, defaultThresholds); v.Kind == limitLaunch {
+	if v := decide(l); v.Kind == limitLaunch {
 		t.Errorf("3 us count as short: %+v", v)
 	}
 	l.medianNS = 950
-	if v := decide(l, defaultThresholds); v.Kind != limitLaunch || v.Evidence[0].Value != 950 {
+	if v := decide(l); v.Kind != limitLaunch || v.Evidence[0].Value != 950 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -163,12 +163,12 @@ func TestAbstain(t *testing.T) {
 		{"only DRAM", map[string]float64{counterDRAM[0]: 90}, "SpeedOfLight"},
 		{"speed of light alone, nothing busy", map[string]float64{counterDRAM[0]: 5, counterL2[0]: 5, counterL1[0]: 5, counterSM[0]: 5, "gpu__time_duration.sum": 9000}, "LaunchStats Occupancy WarpStateStats"},
 	} {
-		if v := decide(synthetic(c.values), defaultThresholds); v.Kind != "" || strings.Join(v.Need.Params["sections"].List, " ") != c.need || len(v.Why) == 0 {
+		if v := decide(synthetic(c.values)); v.Kind != "" || strings.Join(v.Need.Params["sections"].List, " ") != c.need || len(v.Why) == 0 {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
 	// A stall is not known, but that it is latency is.
-	if v := decide(synthetic(use(5, 5, 5, nil)), defaultThresholds); v.Kind != limitLatency || !slices.Equal(v.Need.Params["sections"].List, []string{"WarpStateStats"}) {
+	if v := decide(synthetic(use(5, 5, 5, nil))); v.Kind != limitLatency || !slices.Equal(v.Need.Params["sections"].List, []string{"WarpStateStats"}) {
 		t.Errorf("latency without stalls: %+v", v)
 	}
 }
@@ -259,7 +259,7 @@ func TestSyntheticGEMM(t *testing.T) {
 		"dram__bytes.sum.peak_sustained": 1504, "dram__cycles_elapsed.avg.per_second": 3.2e9,
 	})
 	l := synthetic(values)
-	if v := decide(l, defaultThresholds); v.Kind != limitCompute || !slices.Equal(v.Units, []string{"tensor_bf16"}) {
+	if v := decide(l); v.Kind != limitCompute || !slices.Equal(v.Units, []string{"tensor_bf16"}) {
 		t.Errorf("%+v", v)
 	}
 	d := l.counts()

@@ -72,7 +72,7 @@ func (k *Kernel) notTypical(l *launch, like part) {
 // does not speak for its kernel.
 func (j *judgment) judgeOther(k *Kernel, l *launch, like part) {
 	l.medianNS = l.lastsNS
-	o := OtherLimiter{Report: l.report, Launch: l.res.ID, TimelineNS: l.lastsNS, Calls: like.calls, Share: float64(like.ns) / float64(max(1, k.TotalNS)), Limiter: decide(l, j.th)}
+	o := OtherLimiter{Report: l.report, Launch: l.res.ID, TimelineNS: l.lastsNS, Calls: like.calls, Share: float64(like.ns) / float64(max(1, k.TotalNS)), Limiter: decide(l)}
 	o.Limiter.Cause = causeOf(l, o.Limiter.Kind)
 	if o.Share >= worthTelling && o.Limiter.Kind != "" && !o.Limiter.same(&k.Limiter) {
 		k.OtherLimiters = append(k.OtherLimiters, o)

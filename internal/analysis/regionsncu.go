@@ -117,7 +117,7 @@ func (j *judgment) judgeRanges() {
 			continue
 		}
 		l := speaker(list, 0)
-		r.Counters.Limiter = new(decide(l, j.th))
+		r.Counters.Limiter = new(decide(l))
 		r.Counters.Point = rangePoints(l)
 		if len(r.Counters.Point) > 0 {
 			placed++

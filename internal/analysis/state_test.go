@@ -57,13 +57,13 @@ func (s *state) peaks() *peakFinder {
 }
 
 func (s *state) judgment() *judgment {
-	return &judgment{counters: s.counters, th: s.th, res: s.res, notes: &s.notes, tl: s.tl}
+	return &judgment{counters: s.counters, res: s.res, notes: &s.notes, tl: s.tl}
 }
 
 func (s *state) judge() { s.counters = s.judgment().judge() }
 
 func (s *state) utilizer() *utilizer {
-	return &utilizer{counters: s.counters, th: s.th, in: &s.in, run: s.run, self: s.self, res: s.res, notes: &s.notes, tl: s.tl}
+	return &utilizer{counters: s.counters, in: &s.in, run: s.run, self: s.self, res: s.res, notes: &s.notes, tl: s.tl}
 }
 
 func (s *state) executed(stage *Stage, counted *stageCounts) {

@@ -357,7 +357,7 @@ func (tl *timed) split(ns []int64) Split {
 	// A long stretch of host code keeps the GPU waiting as well, but no graph
 	// and no fusion shortens it.
 	waiting := launching + ns[categories+int(causeHost)]
-	if waiting > s.BusyNS && float64(waiting) >= tl.th.LaunchBound*float64(s.WallNS) && s.BusyNS > 0 {
+	if waiting > s.BusyNS && float64(waiting) >= launchBoundShare*float64(s.WallNS) && s.BusyNS > 0 {
 		s.LaunchBound, s.LaunchNS = true, launching
 	}
 	return s

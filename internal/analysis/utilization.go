@@ -50,7 +50,7 @@ func (cn *conclusion) usedShare(name string, u *Utilization) fact.Fact {
 	case u.Coverage == nil:
 	case name == "MBU": // flushed caches add to the bytes
 		code = codeUsedAbout
-	case *u.Coverage < cn.th.Covered:
+	case *u.Coverage < coveredShare:
 		code = codeUsedAtLeast
 	}
 	f := fact.New(code, fact.ID("measure", "measure", name), fact.Share("value", *u.Value), fact.ID("method", "method", u.Method), fact.ID("peak", "peak", u.Peak.ID), fact.Num("of", peakKind(u.Peak.Unit), u.Peak.Value))

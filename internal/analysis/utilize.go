@@ -16,7 +16,6 @@ import (
 // writes that into them, and what was told of the model into the result.
 type utilizer struct {
 	*counters
-	th    Thresholds
 	in    *Input
 	run   *runRecord
 	self  selfTimes
@@ -266,10 +265,10 @@ func (ut *utilizer) fromCounters(s *Stage, index int, seconds float64, note []fa
 		case coverage == 0:
 			u.Why = because(codeCoverNone, of)
 			return u, false
-		case coverage < ut.th.Spoken:
+		case coverage < spokenShare:
 			u.Why = because(codeCoverTooLow, of, fact.Share("share", coverage))
 			return u, false
-		case coverage < ut.th.Covered:
+		case coverage < coveredShare:
 			u.Why = slices.Concat(because(codeCoverPart, fact.Share("share", coverage)), note)
 		}
 		return u, true
@@ -278,7 +277,7 @@ func (ut *utilizer) fromCounters(s *Stage, index int, seconds float64, note []fa
 		s.HFU = append(s.HFU, u)
 	} else if dtype, ok := mostOf(counted.ops); !ok {
 		u.Why = because(codeNoFloats)
-		if counted.opsCover < ut.th.Covered {
+		if counted.opsCover < coveredShare {
 			u.Why = because(codeNoFloats, fact.Share("share", counted.opsCover))
 		}
 		s.HFU = append(s.HFU, u)
@@ -329,7 +328,7 @@ func (ut *utilizer) executed(s *Stage, counted *stageCounts) {
 	}
 	dtype, ok := mostOf(counted.ops)
 	times := counted.ops[dtype] / float64(s.Passes) / *s.FLOPs
-	if !ok || counted.opsCover < ut.th.Spoken {
+	if !ok || counted.opsCover < spokenShare {
 		return
 	}
 	ut.executedLess(s, counted)
@@ -341,7 +340,7 @@ func (ut *utilizer) executed(s *Stage, counted *stageCounts) {
 		code = codeExecutedPadding
 	}
 	f := fact.New(code, s.param(), fact.Num("factor", fact.KindFactor, times))
-	if counted.opsCover < ut.th.Covered {
+	if counted.opsCover < coveredShare {
 		f.Params["counted"] = fact.Value{Kind: fact.KindShare, Number: counted.opsCover}
 	}
 	s.explainHFU(f)
