@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -65,25 +64,32 @@ func (a *analyzer) readAnnotation(tl *timed) (told []Note) {
 		f := fact.New(annotatedRanges, fact.Count("n", n), fact.Count("of", len(tl.t.Ranges)))
 		told = append(told, Note{Fact: f})
 	}
-	a.notes.findKeptOut(a.in.Run, tl.t)
-	a.notes.findUntraced(a.in.Run, tl.t)
+	a.notes.findUnannotated(a.in.Run, tl.t, true)
 	return told
 }
 
-// findUntraced tells of processes that were annotated and of which the timeline of a
-// whole program has nothing. nsys does not follow a fork without exec unless asked to,
-// and then loses what a worker of multiprocessing did before its end, which is abrupt.
-func (n *notes) findUntraced(run string, t *timeline.Timeline) {
+// findUnannotated tells of the processes of a timeline, of which a run can have several,
+// that ran PyTorch without being annotated. With all it also tells of processes that
+// were annotated and of which the timeline of a whole program has nothing: nsys does
+// not follow a fork without exec unless asked to, and then loses what a worker of
+// multiprocessing did before its end, which is abrupt.
+func (n *notes) findUnannotated(run string, t *timeline.Timeline, all bool) {
 	p, err := annotatedPlan(run)
 	if err != nil || p == nil {
 		return
 	}
-	if n := p.Pipeline.Nsys; n.CaptureRange != plan.CaptureNone || n.Delay > 0 || n.Duration > 0 {
-		return // only a part of the time was traced
-	}
 	told, err := workload.ReadAnnotated(filepath.Join(run, filepath.FromSlash(annotationFolder)))
 	if err != nil {
 		return // said already
+	}
+	if !exists(filepath.Join(run, filepath.FromSlash(runs.AnnotateOff))) {
+		for _, f := range keptOut(t, told) {
+			n.addMissing(Note{Fact: f, Step: plan.StepNsys})
+		}
+	}
+	whole := p.Pipeline.Nsys.CaptureRange == plan.CaptureNone && p.Pipeline.Nsys.Delay == 0 && p.Pipeline.Nsys.Duration == 0
+	if !all || !whole {
+		return // only a part of the time was traced
 	}
 	for _, pid := range untraced(t, told) {
 		n.addMissing(Note{Fact: fact.New(annotationUntraced, pidParam(pid)), Step: plan.StepNsys})
@@ -109,21 +115,6 @@ func untraced(t *timeline.Timeline, told workload.Annotated) (pids []int) {
 		return nil
 	}
 	return pids
-}
-
-// findKeptOut tells of the processes of one timeline, of which a run can have several,
-// that ran PyTorch without being annotated.
-func (n *notes) findKeptOut(run string, t *timeline.Timeline) {
-	if p, err := annotatedPlan(run); err != nil || p == nil {
-		return
-	}
-	told, err := workload.ReadAnnotated(filepath.Join(run, filepath.FromSlash(annotationFolder)))
-	if err != nil || exists(filepath.Join(run, filepath.FromSlash(runs.AnnotateOff))) {
-		return // said already
-	}
-	for _, f := range keptOut(t, told) {
-		n.addMissing(Note{Fact: f, Step: plan.StepNsys})
-	}
 }
 
 // annotatedPlan is the plan of a run that asked for annotation; nil of others, and
@@ -191,7 +182,7 @@ func AnnotationFacts(run string) ([]fact.Fact, error) {
 	switch {
 	case exists(filepath.Join(run, filepath.FromSlash(runs.AnnotateOff))):
 		facts = append(facts, fact.New(annotationFailed, fact.File("file", runs.AnnotateOff)))
-	case len(facts) == 0 && err == nil && stepDone(&m, plan.StepNsys):
+	case len(facts) == 0 && err == nil && stepOf(&m, plan.StepNsys).State == runs.StateDone:
 		facts = append(facts, fact.New(annotationNothing))
 	}
 	return append(facts, costFacts(&m)...), err
@@ -219,30 +210,24 @@ func processFacts(p *workload.AnnotatedProcess) (facts []fact.Fact) {
 	return facts
 }
 
-func stepOf(m *runs.Manifest, name string) *runs.Step {
+// stepOf is empty where the run does not have the step.
+func stepOf(m *runs.Manifest, name string) runs.Step {
 	i := slices.IndexFunc(m.Steps, func(s runs.Step) bool { return s.Name == name })
 	if i < 0 {
-		return nil
+		return runs.Step{}
 	}
-	return &m.Steps[i]
-}
-
-func stepDone(m *runs.Manifest, name string) bool {
-	s := stepOf(m, name)
-	return s != nil && s.State == runs.StateDone
+	return m.Steps[i]
 }
 
 // costFacts hold the annotated program against the unprofiled one, each by the
 // times of all its runs.
 func costFacts(m *runs.Manifest) []fact.Fact {
 	with := stepOf(m, plan.StepAnnotateCost)
-	if with == nil || len(with.Attempts) == 0 {
+	if len(with.Attempts) == 0 {
 		return nil
 	}
-	without := stepOf(m, plan.StepUnprofiled)
-	x, errX := secondsOf(with)
-	y, errY := secondsOf(without)
-	if errors.Join(errX, errY) != nil {
+	x, y := secondsOf(with.Attempts), secondsOf(stepOf(m, plan.StepUnprofiled).Attempts)
+	if x.n == 0 || y.n == 0 {
 		return []fact.Fact{fact.New(annotationNoCost)}
 	}
 	params := []fact.Param{
@@ -258,19 +243,14 @@ func costFacts(m *runs.Manifest) []fact.Fact {
 	return []fact.Fact{fact.New(annotationCost, append(params, fact.Seconds("cost", x.mean-y.mean), fact.Share("share", x.mean/y.mean-1))...)}
 }
 
-// took is how long the runs of a step took, in seconds.
+// took is how long the runs of a step took, in seconds; n is 0 where none was timed.
 type took struct {
 	n               int
 	mean, low, high float64
 }
 
-var errNotTimed = errors.New("no run of the step was timed")
-
-func secondsOf(s *runs.Step) (t took, err error) {
-	if s == nil {
-		return t, errNotTimed
-	}
-	for _, at := range s.Attempts {
+func secondsOf(attempts []runs.Attempt) (t took) {
+	for _, at := range attempts {
 		if at.Seconds == nil || at.Outcome == nil || !at.Outcome.Usable {
 			continue
 		}
@@ -281,9 +261,6 @@ func secondsOf(s *runs.Step) (t took, err error) {
 		}
 		t.n++
 	}
-	if t.n == 0 {
-		return t, errNotTimed
-	}
-	t.mean = meanSeconds(s.Attempts)
-	return t, nil
+	t.mean = meanSeconds(attempts)
+	return t
 }

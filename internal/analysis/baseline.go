@@ -63,10 +63,8 @@ func (r *Result) HoldAgainst(name string, base *Result) {
 
 // FirstUse is the value of the first method that tells one; nil where none does.
 func FirstUse(list []Utilization) *float64 {
-	for i := range list {
-		if list[i].Value != nil && !list[i].Contradiction {
-			return list[i].Value
-		}
+	if u := firstValue(list); u != nil {
+		return u.Value
 	}
 	return nil
 }
@@ -97,20 +95,16 @@ func (s *Serving) LastMeasured() *ServingWindow {
 }
 
 func sameKernels(r, base *Result) (out []BaselineKernel) {
-	type key struct {
-		name        string
-		grid, block [3]int64
-	}
-	there := map[key]*Kernel{}
+	there := map[kernelKey]*Kernel{}
 	for i := range base.Kernels {
 		k := &base.Kernels[i]
-		if at := (key{k.Name, k.Grid, k.Block}); there[at] == nil && k.Calls > 0 {
+		if at := k.key(); there[at] == nil && k.Calls > 0 {
 			there[at] = k
 		}
 	}
 	for i := range r.Kernels {
 		k := &r.Kernels[i]
-		if o := there[key{k.Name, k.Grid, k.Block}]; o != nil && k.Calls > 0 && o.MedianNS > 0 {
+		if o := there[k.key()]; o != nil && k.Calls > 0 && o.MedianNS > 0 {
 			out = append(out, BaselineKernel{Kernel: k.ID, Calls: o.Calls, TotalNS: o.TotalNS, MedianNS: o.MedianNS, Change: k.MedianNS/o.MedianNS - 1})
 		}
 	}

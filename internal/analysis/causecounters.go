@@ -387,12 +387,7 @@ func (s *sight) tensorWork() float64 {
 // SM holds so many blocks at most whatever they take: where registers or shared
 // memory allow as many, the size of the block is what matters.
 func (s *sight) scarcest() (counter string, blocks float64, ok bool) {
-	for _, name := range []string{"launch__occupancy_limit_blocks", "launch__occupancy_limit_registers", "launch__occupancy_limit_shared_mem",
-		"launch__occupancy_limit_warps", "launch__occupancy_limit_barriers"} {
-		if v, have := s.value(name); have && (!ok || v < blocks) {
-			counter, blocks, ok = name, v, true
-		}
-	}
+	_, counter, blocks, ok = s.fewestBlocks(append(occupancyLimits[3:4:4], occupancyLimits...))
 	return counter, blocks, ok
 }
 

@@ -37,7 +37,7 @@ var causeRules = []causeRule{
 	{code: causeUncoalesced, remedy: "coalesce", behind: memoryLimits, need: sectionTables, test: uncoalesced},
 	{code: causeManyAtomics, remedy: "aggregate-atomics", behind: []string{limitL2, limitLatency}, test: manyAtomics},
 	{code: causeBarriers, remedy: "fewer-barriers", behind: []string{limitLatency, limitOccupancy, limitCompute, limitL1}, need: sectionStalls, test: barriers},
-	{code: causeICache, remedy: "smaller-code", behind: waitLimits, need: sectionStalls, test: instructionCache},
+	{code: causeICache, remedy: "smaller-code", behind: waitLimits, need: sectionStalls, test: stalled("no_instruction")},
 	{code: causeConstants, remedy: "constants-to-memory", behind: []string{limitCompute, limitMixed, limitLatency, limitOccupancy}, test: constants},
 	{code: causePartialWarps, remedy: "whole-warps", behind: []string{limitCompute, limitMixed, limitLatency}, need: sectionStalls, test: partialWarps},
 	{code: causeDivergence, remedy: "converge", behind: []string{limitCompute, limitMixed, limitLatency, limitOccupancy}, need: sectionStalls, test: divergence},
@@ -49,7 +49,7 @@ var causeRules = []causeRule{
 	{code: causeSpecial, remedy: "cheaper-functions", behind: []string{limitCompute}, test: busyPipe("xu")},
 	{code: causeInteger, remedy: "cheaper-indices", behind: []string{limitCompute}, rest: true, test: busyPipe("int")},
 	{code: causeLoadLatency, remedy: "more-loads-in-flight", behind: []string{limitLatency, limitOccupancy, limitDRAM, limitL2}, rest: true, test: loadLatency},
-	{code: causeDependentMath, remedy: "independent-instructions", behind: waitLimits, rest: true, test: dependentMath},
+	{code: causeDependentMath, remedy: "independent-instructions", behind: waitLimits, rest: true, test: stalled("wait", "short_scoreboard", "math_pipe_throttle", "branch_resolving", "dispatch_stall", "mio_throttle", "imc_miss")},
 	{code: causeL2Misses, remedy: "reorder-blocks", behind: []string{limitDRAM}, need: sectionTables, test: l2Misses},
 	{code: causeStreaming, remedy: "move-fewer-bytes", behind: []string{limitDRAM, limitL2}, need: sectionTables, rest: true, test: streaming},
 	{code: causeSharedTraffic, remedy: "reuse-in-registers", behind: []string{limitL1}, need: sectionTables, rest: true, test: sharedTraffic},
@@ -90,8 +90,7 @@ func contendedAtomics(s *sight) (finding, answer) {
 		return finding{}, no
 	}
 	v, ok := s.several(counterSliceMax, counterSliceAvg)
-	switch {
-	case !ok:
+	if !ok {
 		return finding{}, unknown
 	}
 	least, skew := s.th.Slice, s.th.Skew
@@ -227,8 +226,11 @@ func localMemory(s *sight) (finding, answer) {
 // its limit they matter if warps wait for shared memory.
 func bankConflicts(s *sight) (finding, answer) {
 	counter, part, mean, a := s.conflicts()
-	if a != yes || part < s.th.Conflicts {
-		return finding{}, a.tested()
+	switch {
+	case a == unknown:
+		return finding{}, unknown
+	case a == no || part < s.th.Conflicts:
+		return finding{}, no
 	}
 	if inL1, ok := s.sharedPart(); ok && part*inL1 < s.th.Conflicts && s.kind == limitL1 {
 		return finding{}, no
@@ -241,14 +243,6 @@ func bankConflicts(s *sight) (finding, answer) {
 	ways, of := s.ways(mean)
 	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, math.Round(ways)), fact.ID("of", "access", of), fact.Share("part", part)},
 		[]CauseEvidence{reaches(counter, 100*part, "% of the passes", 100*s.th.Conflicts)}}, yes
-}
-
-// tested keeps "unknown" and makes the rest a no.
-func (a answer) tested() answer {
-	if a == unknown {
-		return unknown
-	}
-	return no
 }
 
 // uncoalesced: memory moves at least twice the bytes that threads ask for. Where
@@ -295,7 +289,10 @@ func barriers(s *sight) (finding, answer) {
 	return s.stalledBy("barrier")
 }
 
-func instructionCache(s *sight) (finding, answer) { return s.stalledBy("no_instruction") }
+// stalled is the test that the largest stall is one of some reasons.
+func stalled(reasons ...string) func(*sight) (finding, answer) {
+	return func(s *sight) (finding, answer) { return s.stalledBy(reasons...) }
+}
 
 // stalledBy holds where the largest stall is one of some reasons.
 func (s *sight) stalledBy(reasons ...string) (finding, answer) {
@@ -337,11 +334,8 @@ func partialWarps(s *sight) (finding, answer) {
 // waits for memory would not run faster with all of them.
 func divergence(s *sight) (finding, answer) {
 	if s.kind != limitCompute && s.kind != limitMixed {
-		switch _, a := s.waits("long_scoreboard", "lg_throttle", "barrier", "drain"); a {
-		case yes:
-			return finding{}, no
-		case unknown:
-			return finding{}, unknown
+		if _, a := s.waits("long_scoreboard", "lg_throttle", "barrier", "drain"); a != no {
+			return finding{}, map[answer]answer{yes: no, unknown: unknown}[a]
 		}
 	}
 	threads, ok := s.value(counterThreads)
@@ -395,11 +389,7 @@ func occupancyBy(resources ...string) func(*sight) (finding, answer) {
 		if !ok || !okLimit {
 			return finding{}, unknown
 		}
-		mine := false
-		for _, r := range resources {
-			mine = mine || r == counter
-		}
-		if !mine || fits > 100*s.th.Occupied || s.tensorWork() >= s.th.Tensor { // products keep the tensor pipe busy with few warps
+		if !slices.Contains(resources, counter) || fits > 100*s.th.Occupied || s.tensorWork() >= s.th.Tensor { // products keep the tensor pipe busy with few warps
 			return finding{}, no
 		}
 		if s.kind == limitLatency && len(s.stalls()) == 0 {
@@ -450,8 +440,4 @@ func loadLatency(s *sight) (finding, answer) {
 		return f, no
 	}
 	return f, a
-}
-
-func dependentMath(s *sight) (finding, answer) {
-	return s.stalledBy("wait", "short_scoreboard", "math_pipe_throttle", "branch_resolving", "dispatch_stall", "mio_throttle", "imc_miss")
 }

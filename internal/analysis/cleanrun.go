@@ -2,9 +2,7 @@ package analysis
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -12,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -286,19 +283,4 @@ func substages(m *workload.Metrics) []SubMS {
 		return cmp.Or(cmp.Compare(place(order, x.Name), place(order, y.Name)), cmp.Compare(x.Name, y.Name))
 	})
 	return out
-}
-
-// maxJSON bounds the files of a workload.
-const maxJSON = 256 << 20
-
-func readJSON(path string, into any) error {
-	f, err := format.Open(path)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	defer f.Close()
-	if err := json.NewDecoder(io.LimitReader(f, maxJSON)).Decode(into); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	return nil
 }

@@ -58,8 +58,10 @@ func (l *launch) stall() (reason, counter string, share float64, ok bool) {
 	return all[0].reason, all[0].counter, all[0].share, true
 }
 
+type occupancyBound struct{ name, resource string }
+
 // occupancyLimits are the resources that bound the blocks on an SM.
-var occupancyLimits = []struct{ name, resource string }{
+var occupancyLimits = []occupancyBound{
 	{"launch__occupancy_limit_registers", "registers"},
 	{"launch__occupancy_limit_shared_mem", "shared_memory"},
 	{"launch__occupancy_limit_warps", "warps"},
@@ -70,7 +72,12 @@ var occupancyLimits = []struct{ name, resource string }{
 // occupancyLimit is the scarcest resource with its limit in blocks. Registers
 // and shared memory go before the size of the block where they are as scarce.
 func (l *launch) occupancyLimit() (resource, counter string, blocks float64, ok bool) {
-	for _, limit := range occupancyLimits {
+	return l.fewestBlocks(occupancyLimits)
+}
+
+// fewestBlocks is the scarcest of some resources; of equal ones the first.
+func (l *launch) fewestBlocks(of []occupancyBound) (resource, counter string, blocks float64, ok bool) {
+	for _, limit := range of {
 		if v, have := l.value(limit.name); have && (!ok || v < blocks) {
 			resource, counter, blocks, ok = limit.resource, limit.name, v, true
 		}

@@ -119,6 +119,9 @@ func (s *Stage) passesParam() []fact.Param {
 // whole tells the stage that stands for a program without ranges.
 func (s *Stage) whole() bool { return s.Region == "" && s.Name == wholeProgram }
 
+// async tells that an instance of the stage may close before its work has ended.
+func (s *Stage) async() bool { return s.Synchronous != nil && !*s.Synchronous }
+
 // paths are those of the regions that a stage is measured by.
 func (s *Stage) paths() []string {
 	if len(s.Regions) > 0 {
@@ -172,7 +175,9 @@ func (tl *timed) base() fact.Param {
 
 // findLargest tells where GPU time goes and what limits the largest kernel.
 func (cn *conclusion) findLargest() {
-	cn.findWholeGraphs()
+	if n, ns := cn.tl.wholeGraphs(); n > 0 {
+		cn.find("graphs-whole", weightMedium, codeGraphsWhole, fact.Count("n", n), fact.NS("ns", ns))
+	}
 	switch {
 	case cn.tl != nil && len(cn.tl.t.Kernels)+len(cn.tl.t.Graphs) == 0:
 		cn.find("no-kernels", weightHigh, codeNoKernels)
@@ -238,13 +243,6 @@ func (cn *conclusion) largestKernel() fact.Fact {
 		return fact.New(codeLargestKernel, append(params, limiterParam("limiter", k))...)
 	}
 	return fact.New(codeLargestKernel, append(params, fact.Count("grids", n.grids), fact.Name("grid", extent(k.Grid)), fact.Share("grid_share", k.Share), limiterParam("grid_limiter", k))...)
-}
-
-// findWholeGraphs tells of CUDA graphs whose kernels are not known.
-func (cn *conclusion) findWholeGraphs() {
-	if n, ns := cn.tl.wholeGraphs(); n > 0 {
-		cn.find("graphs-whole", weightMedium, codeGraphsWhole, fact.Count("n", n), fact.NS("ns", ns))
-	}
 }
 
 // wholeGraphs are the CUDA graphs in the scope that were traced as a whole.
@@ -319,7 +317,7 @@ func (cn *conclusion) findSaving() {
 		return
 	}
 	say := func(id, weight string, code fact.Code, o *Opportunity) {
-		params := []fact.Param{fact.Because("change", o.Title), fact.Seconds("gain", o.Seconds), fact.Share("share", o.Seconds*1e9/float64(o.OfNS)), fact.NS("of", o.OfNS), cn.res.scopeParam(), timesParam(o.Times), o.boundParam()}
+		params := []fact.Param{fact.Because("change", o.Title), fact.Seconds("gain", o.Seconds), fact.Share("share", o.Seconds*1e9/float64(o.OfNS)), fact.NS("of", o.OfNS), cn.res.scopeParam(), timesParam(o.Times), fact.ID("bound", "saving", map[bool]string{true: "estimate", false: "bound"}[o.Estimated])}
 		if o.Estimate != nil {
 			params = append(params, fact.Seconds("estimate", *o.Estimate))
 		}
@@ -341,14 +339,6 @@ func (r *Result) nextSaving() int {
 		return -1
 	}
 	return slices.IndexFunc(r.Opportunities, func(o Opportunity) bool { return !told(o) })
-}
-
-// boundParam tells a proven bound from an estimate.
-func (o *Opportunity) boundParam() fact.Param {
-	if o.Estimated {
-		return fact.ID("bound", "saving", "estimate")
-	}
-	return fact.ID("bound", "saving", "bound")
 }
 
 // measures are the utilizations of a stage by their name.

@@ -3,7 +3,6 @@ package analysis
 import (
 	"encoding/json"
 
-	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
@@ -16,7 +15,7 @@ func (in *Input) findRanks() {
 			Rank   int
 			Chosen string
 		}
-		if data, err := format.ReadFile(path, maxJSON); err == nil && json.Unmarshal(data, &r) == nil && r.Chosen == "no" {
+		if data, err := readFile(path); err == nil && json.Unmarshal(data, &r) == nil && r.Chosen == "no" {
 			in.left[r.Rank] = true
 		}
 	}

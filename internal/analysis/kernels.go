@@ -28,6 +28,8 @@ func KernelID(name string, grid, block [3]int32) string {
 	return kernelKey{name, wide(grid), wide(block)}.id()
 }
 
+func (k *Kernel) key() kernelKey { return kernelKey{k.Name, k.Grid, k.Block} }
+
 func (k kernelKey) id() string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\x00%v\x00%v", k.name, k.grid, k.block))
 	return "k" + hex.EncodeToString(h[:6])
@@ -124,13 +126,7 @@ func (k *Kernel) measure(ns []int64, total int64) {
 	k.MinNS, k.MaxNS = ns[0], ns[len(ns)-1]
 	k.MeanNS = float64(k.TotalNS) / float64(len(ns))
 	k.MedianNS = (float64(ns[(len(ns)-1)/2]) + float64(ns[len(ns)/2])) / 2
-	if len(ns) > 1 {
-		sum := 0.0
-		for _, d := range ns {
-			sum += (float64(d) - k.MeanNS) * (float64(d) - k.MeanNS)
-		}
-		k.StddevNS = math.Sqrt(sum / float64(len(ns)-1))
-	}
+	k.StddevNS = sampleStd(ns, k.MeanNS)
 	if total > 0 {
 		k.Share = float64(k.TotalNS) / float64(total)
 	}

@@ -28,12 +28,13 @@ func (st *stageClock) stagesNS(list []*Stage) (total int64) {
 func (cn *conclusion) findMain() {
 	list := cn.stages.stagesInScope()
 	var s *Stage
+	var longest int64
 	for _, x := range list {
 		if x.Region == "" && !x.whole() || x.Split.WallNS == 0 {
 			continue
 		}
-		if s == nil || cn.stages.longer(x, s) {
-			s = x
+		if ns, _ := cn.stages.stageNS(x); s == nil || ns > longest {
+			s, longest = x, ns
 		}
 	}
 	if s == nil || s.Split.LaunchBound || cn.waitsBefore(s) {
@@ -133,12 +134,6 @@ func (r *Result) mainKernel(s *Stage) *Kernel {
 		}
 	}
 	return nil
-}
-
-func (st *stageClock) longer(x, y *Stage) bool {
-	p, _ := st.stageNS(x)
-	q, _ := st.stageNS(y)
-	return p > q
 }
 
 // findLaunchBound tells of stages in which the GPU waits for launches, those that

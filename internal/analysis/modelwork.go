@@ -101,7 +101,12 @@ func (ut *utilizer) countedWork(work map[string]StageWork) error {
 	if used || prefill != nil || decode != nil {
 		return nil
 	}
-	e := &UnusedError{Path: ut.in.Model}
+	return ut.unused(ut.in.Model)
+}
+
+// unused says that a file fits none of the stages.
+func (ut *utilizer) unused(path string) error {
+	e := &UnusedError{Path: path}
 	for _, s := range ut.res.Stages {
 		e.Stages = append(e.Stages, s.Name)
 	}
@@ -215,9 +220,5 @@ func (ut *utilizer) unusedFlops(work map[string]StageWork) error {
 	if ut.in.Flops == "" || ut.in.Run != "" || slices.ContainsFunc(ut.res.Stages, func(s Stage) bool { return work[s.Name].Stage != "" }) {
 		return nil
 	}
-	e := &UnusedError{Path: ut.in.Flops}
-	for _, s := range ut.res.Stages {
-		e.Stages = append(e.Stages, s.Name)
-	}
-	return e
+	return ut.unused(ut.in.Flops)
 }

@@ -170,7 +170,7 @@ func (l *linker) limiter(links []workload.OperatorKernel, rest float64) *Operato
 	total, told, found, copies := rest, 0.0, 0.0, 0.0
 	for _, k := range links {
 		total += k.US
-		if isCopy(k.Name) {
+		if strings.HasPrefix(k.Name, "Memcpy ") || strings.HasPrefix(k.Name, "Memset ") { // torch's names of copies and fills
 			copies += k.US
 			continue
 		}
@@ -222,9 +222,4 @@ func (l *linker) abstain(total, found, copies float64) fact.Fact {
 		return fact.New(codeOpNotCounted)
 	}
 	return fact.New(codeOpNoVerdict)
-}
-
-// isCopy tells the names that torch gives to copies and fills.
-func isCopy(name string) bool {
-	return strings.HasPrefix(name, "Memcpy ") || strings.HasPrefix(name, "Memset ")
 }

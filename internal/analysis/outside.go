@@ -89,22 +89,14 @@ func (cn *conclusion) findCleanTimes() {
 	}
 	for i := range cn.res.Operators {
 		o := &cn.res.Operators[i]
-		self += o.self(device)
-		if best == nil || o.self(device) > best.self(device) {
+		self += o.selfUS(!device)
+		if best == nil || o.selfUS(!device) > best.selfUS(!device) {
 			best = o
 		}
 	}
 	if best != nil && self > 0 {
-		own := best.self(device)
+		own := best.selfUS(!device)
 		cn.find("largest-operator", weightLow, codeLargestOperator, fact.Name("operator", best.Name), fact.ID("where", "where", where),
 			fact.NS("ns", own*1e3), fact.NS("of", self*1e3), fact.Share("share", own/self), fact.Count("n", best.Calls))
 	}
-}
-
-// self is the time of an operator without those that it calls.
-func (o *Operator) self(device bool) float64 {
-	if device {
-		return o.SelfDeviceUS
-	}
-	return o.SelfCPUUS
 }

@@ -29,7 +29,7 @@ func (tl *timed) joined(regions []uint32, process int) []moment {
 // negative.
 func (st *stageClock) momentsOf(s *Stage, process int) []moment {
 	regions := st.regionsOf(s)
-	if s.Synchronous == nil || *s.Synchronous {
+	if !s.async() {
 		return st.tl.joined(regions, process)
 	}
 	var list []moment
@@ -52,11 +52,11 @@ func (tl *timed) union(regions []uint32, process int) int64 {
 	return sum
 }
 
-// overlap tells of a stage whose instances run at the same time.
+// overlap tells of a stage whose instances run at the same time; never of an async
+// one, whose split is a union already.
 func (st *stageClock) overlap(s *Stage) bool {
 	regions := st.regionsOf(s)
-	async := s.Synchronous != nil && !*s.Synchronous // its split is a union already
-	return len(regions) > 0 && !async && st.tl.union(regions, -1) < s.Split.WallNS
+	return len(regions) > 0 && !s.async() && st.tl.union(regions, -1) < s.Split.WallNS
 }
 
 func (st *stageClock) regionsOf(s *Stage) []uint32 {

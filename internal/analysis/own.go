@@ -206,19 +206,27 @@ func (tl *timed) eachOf(id uint32, only workKey, visit func(i uint32, process in
 	}
 }
 
-// lasted is how long each instance of regions took: on the host, or from its
-// first to its last work where they are not synchronous.
-func (tl *timed) lasted(ids []uint32, async bool) (ns []int64) {
+// passes are the instances of regions: when each was open on the host, or, async, from
+// its first to its last work. Those of no length are left out.
+func (tl *timed) passes(ids []uint32, async bool) (list []moment) {
 	for _, id := range ids {
 		tl.eachOf(id, workKey{-1, -1}, func(i uint32, _ int) {
-			start, end := tl.t.Ranges[i].Start, tl.t.Ranges[i].End
+			m := moment{tl.t.Ranges[i].Start, tl.t.Ranges[i].End}
 			if async {
-				start, end = tl.own.spans[i].start, tl.own.spans[i].end
+				m = tl.own.spans[i]
 			}
-			if end > start {
-				ns = append(ns, timeline.Since(start, end))
+			if m.start < m.end {
+				list = append(list, m)
 			}
 		})
+	}
+	return list
+}
+
+// lengths of stretches of time, in their order.
+func lengths(list []moment) (ns []int64) {
+	for _, m := range list {
+		ns = append(ns, timeline.Since(m.start, m.end))
 	}
 	return ns
 }

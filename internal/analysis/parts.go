@@ -167,7 +167,7 @@ func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error
 		return nil, err
 	}
 	jb.steps = append(jb.steps, b.tl.engine...)
-	jb.notes.findKeptOut(jb.in.Run, t)
+	jb.notes.findUnannotated(jb.in.Run, t, false)
 	return b.part(path, len(jb.in.Timelines)), nil
 }
 

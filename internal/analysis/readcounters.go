@@ -43,8 +43,7 @@ func (cr *counterReader) read(ctx context.Context) (*counters, error) {
 func kernelsByKey(kernels []Kernel) map[kernelKey]int {
 	at := make(map[kernelKey]int, len(kernels))
 	for i := range kernels {
-		k := &kernels[i]
-		at[kernelKey{k.Name, k.Grid, k.Block}] = i
+		at[kernels[i].key()] = i
 	}
 	return at
 }

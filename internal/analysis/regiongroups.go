@@ -77,8 +77,7 @@ func (tr *timelineReader) regionGroup(row *timeline.RegionRow, members []int) Re
 	for _, k := range top {
 		out.Top = append(out.Top, *k)
 	}
-	slices.SortFunc(out.Top, func(x, y RegionKernel) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Kernel, y.Kernel)) })
-	out.Top = out.Top[:min(len(out.Top), maxTop)]
+	out.Top = mostTime(out.Top)
 	return out
 }
 

@@ -174,9 +174,8 @@ func (tl *timed) largest(wall map[uint32]int64) map[uint32]bool {
 	return keep
 }
 
-type regionRef struct {
-	path, domain, style string
-}
+// A regionRef is how rows name a region; style is PushPop or StartEnd.
+type regionRef struct{ path, domain, style string }
 
 // regionRows appends the rows for one choice of work.
 func (tr *timelineReader) regionRows(order []uint32, by timeline.By, only workKey) {
@@ -348,13 +347,16 @@ func (tr *timelineReader) topKernels() {
 		}
 	}
 	for i := range regions {
-		top := regions[i].Top
-		slices.SortFunc(top, func(x, y RegionKernel) int {
-			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Kernel, y.Kernel))
-		})
-		if len(top) > maxTop {
-			top = slices.Clone(top[:maxTop])
-		}
-		regions[i].Top = top
+		regions[i].Top = mostTime(regions[i].Top)
 	}
+}
+
+// mostTime is the kernels of a region with most time, in that order, as many as are
+// named.
+func mostTime(list []RegionKernel) []RegionKernel {
+	slices.SortFunc(list, func(x, y RegionKernel) int { return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Kernel, y.Kernel)) })
+	if len(list) > maxTop {
+		list = slices.Clone(list[:maxTop]) // the rest need not be kept
+	}
+	return list
 }

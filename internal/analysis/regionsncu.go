@@ -39,15 +39,14 @@ func (cr *counterReader) regionsOfNcu() {
 }
 
 func (cr *counterReader) ncuRegionRows(report *pick.RegionReport) {
-	type key struct{ path, domain, style string }
-	place := map[key]int{}
+	place := map[regionRef]int{}
 	for i := range report.Regions {
 		r := &report.Regions[i]
 		out := Region{
 			Path: r.Path, Name: r.Name, Parent: -1, Depth: r.Depth, Style: strings.ToLower(r.Style), Domain: r.Domain,
 			Instances: int64(r.Instances), Times: timesOfNcu, Split: Split{Busy: []TimePart{}, Idle: []TimePart{}},
 		}
-		if parent, ok := place[key{r.Parent, r.Domain, r.Style}]; ok && r.Parent != "" {
+		if parent, ok := place[regionRef{r.Parent, r.Domain, r.Style}]; ok && r.Parent != "" {
 			out.Parent = parent
 		}
 		if r.Whole != nil {
@@ -57,7 +56,7 @@ func (cr *counterReader) ncuRegionRows(report *pick.RegionReport) {
 			out.Kernels, out.KernelNS = int64(p.Inclusive.Launches), p.Inclusive.KernelNS
 			out.SelfKernels, out.SelfNS = int64(p.Exclusive.Launches), p.Exclusive.KernelNS
 		}
-		place[key{r.Path, r.Domain, r.Style}] = len(cr.res.Regions)
+		place[regionRef{r.Path, r.Domain, r.Style}] = len(cr.res.Regions)
 		cr.res.Regions = append(cr.res.Regions, out)
 	}
 }
@@ -88,11 +87,7 @@ func (cr *counterReader) ncuTopKernels() {
 		}
 	}
 	for i := range cr.res.Regions {
-		top := cr.res.Regions[i].Top
-		slices.SortFunc(top, func(x, y RegionKernel) int {
-			return cmp.Or(cmp.Compare(y.NS, x.NS), cmp.Compare(x.Kernel, y.Kernel))
-		})
-		cr.res.Regions[i].Top = top[:min(len(top), maxTop)]
+		cr.res.Regions[i].Top = mostTime(cr.res.Regions[i].Top)
 	}
 }
 
@@ -118,7 +113,8 @@ func (j *judgment) judgeRanges() {
 		}
 		l := speaker(list, 0)
 		r.Counters.Limiter = new(decide(l))
-		r.Counters.Point = rangePoints(l)
+		flops, bytes := l.limits()
+		r.Counters.Point = l.counts().points(flops, bytes) // they name no kernel
 		if len(r.Counters.Point) > 0 {
 			placed++
 		}
@@ -126,13 +122,6 @@ func (j *judgment) judgeRanges() {
 	if roof := &j.res.Roofline; placed > 0 && roof.Why.Is(codeNoRoofRanges) {
 		roof.Why = fact.New(codeRoofOfRanges, fact.Count("n", placed))
 	}
-}
-
-// rangePoints are the points of a range on the roofline; they name no kernel.
-func rangePoints(l *launch) []Point {
-	d := l.counts()
-	flops, bytes := l.limits()
-	return d.points(flops, bytes)
 }
 
 // points has one for each type that was computed in and each memory level that

@@ -188,7 +188,10 @@ var usedUnits = []string{"gpu__", "dram__", "lts__", "l1tex__", "sm__", "smsp__"
 func (n *notes) ofCapture(step string, w runs.Note) {
 	f := recognized(step, w.Fact)
 	names := f.Params[capture.Absent].List
-	if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return name == "" || isUsed(name) }) {
+	isUsed := func(name string) bool {
+		return name == "" || slices.ContainsFunc(usedUnits, func(u string) bool { return strings.HasPrefix(name, u) })
+	}
+	if len(names) > 0 && !slices.ContainsFunc(names, isUsed) {
 		absent := fact.New(metricsAbsent, fact.Count("n", len(names)), fact.Names("units", fact.KindMetric, unitsOf(names)))
 		n.addMissing(Note{Fact: absent, Step: step})
 		return
@@ -207,10 +210,6 @@ func recognized(step string, f fact.Fact) fact.Fact {
 		return known
 	}
 	return f
-}
-
-func isUsed(counter string) bool {
-	return slices.ContainsFunc(usedUnits, func(u string) bool { return strings.HasPrefix(counter, u) })
 }
 
 // unitsOf are the counters without how they are summed, each once.
@@ -241,18 +240,25 @@ func meanSeconds(list []runs.Attempt) float64 {
 
 // readDeviations reads what the stages changed of the configuration.
 func (r *runRecord) readDeviations(run string, n *notes) {
-	path := filepath.Join(run, "workload", "deviations.json")
 	var file struct {
 		Deviations []workload.Deviation `json:"deviations"`
 	}
-	switch err := readJSON(path, &file); {
-	case errors.Is(err, os.ErrNotExist):
-	case err != nil:
-		n.unreadable(err)
-	}
+	readRecord(run, "workload/deviations.json", json.Unmarshal, &file, n)
 	for _, d := range file.Deviations {
 		r.deviations = addDeviation(r.deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
 	}
+}
+
+// readRecord reads a file of a run, and warns of one that is there and cannot be read.
+func readRecord(run, name string, decode func([]byte, any) error, into any, n *notes) bool {
+	data, err := readFile(filepath.Join(run, filepath.FromSlash(name)))
+	if err == nil {
+		err = decode(data, into)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		n.unreadable(fmt.Errorf("read %s: %w", name, err))
+	}
+	return err == nil
 }
 
 // addDeviation names the stages of one change together, with all reasons.
@@ -276,16 +282,8 @@ func addDeviation(list []Deviation, d Deviation) []Deviation {
 }
 
 func (r *runRecord) readEnv(run string, n *notes) {
-	data, err := readFile(filepath.Join(run, "env.json"))
-	if err != nil {
-		if !errors.Is(err, os.ErrNotExist) {
-			n.unreadable(err)
-		}
-		return
-	}
 	var e runs.Env
-	if err := json.Unmarshal(data, &e); err != nil {
-		n.unreadable(fmt.Errorf("read env.json: %w", err))
+	if !readRecord(run, "env.json", json.Unmarshal, &e, n) {
 		return
 	}
 	env := &r.environment
@@ -310,16 +308,8 @@ func (r *runRecord) readEnv(run string, n *notes) {
 }
 
 func (r *runRecord) readInputs(run string, n *notes) {
-	data, err := readFile(filepath.Join(run, "inputs.yaml"))
-	if err != nil {
-		if !errors.Is(err, os.ErrNotExist) {
-			n.unreadable(err)
-		}
-		return
-	}
 	var in runs.Inputs
-	if err := yaml.Unmarshal(data, &in); err != nil {
-		n.unreadable(fmt.Errorf("read inputs.yaml: %w", err))
+	if !readRecord(run, "inputs.yaml", yaml.Unmarshal, &in, n) {
 		return
 	}
 	w := &r.workload

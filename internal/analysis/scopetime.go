@@ -159,7 +159,7 @@ func (tr *timelineReader) closesEarly() map[uint32]bool {
 		early[r.id] = r.AsyncInstances > 0
 	}
 	for i := range tr.res.Stages {
-		if yes := tr.res.Stages[i].Synchronous; yes != nil && !*yes {
+		if tr.res.Stages[i].async() {
 			for _, id := range tr.res.Stages[i].ids {
 				early[id] = true
 			}

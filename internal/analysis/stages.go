@@ -237,7 +237,7 @@ func (tl *timed) passTimes(s *Stage, wall int64, async bool) {
 		ms, clock = float64(s.Split.WallNS)/float64(s.Passes)/1e6, clockOfGPU
 	}
 	s.NsysMS, s.NsysClock, s.HostMS = &ms, clock, &host
-	s.NsysTimes = spreadOf(tl.lasted(s.ids, async))
+	s.NsysTimes = spreadOf(lengths(tl.passes(s.ids, async)))
 }
 
 // stageTimes tells each kernel's time within each stage, of what is in the scope.

@@ -334,11 +334,10 @@ func (j *judgment) countRegions() {
 		}
 		return
 	}
-	type key struct{ path, style, domain string }
-	rows := map[key]*pick.Region{}
+	rows := map[regionRef]*pick.Region{}
 	for i := range j.regions.Regions {
 		r := &j.regions.Regions[i]
-		rows[key{r.Path, r.Style, r.Domain}] = r
+		rows[regionRef{r.Path, r.Domain, r.Style}] = r
 	}
 	for i := range j.res.Regions {
 		out := &j.res.Regions[i]
@@ -346,7 +345,7 @@ func (j *judgment) countRegions() {
 		if out.Style == "startend" {
 			style = "StartEnd"
 		}
-		r := rows[key{out.Path, style, out.Domain}]
+		r := rows[regionRef{out.Path, out.Domain, style}]
 		if r == nil {
 			out.Why = new(fact.New(regionNotMeasured))
 			continue

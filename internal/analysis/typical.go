@@ -43,11 +43,10 @@ func (tl *timed) stepsOf(stage string) (spans []moment) {
 
 // passesOf are the instances of a stage's regions, each until its last work has ended.
 func (tl *timed) passesOf(s *Stage) (spans []moment) {
-	async := s.Synchronous != nil && !*s.Synchronous
 	for _, id := range s.ids {
 		tl.eachOf(id, workKey{-1, -1}, func(i uint32, _ int) {
 			m := forward(tl.t.Ranges[i].Start, tl.t.Ranges[i].End)
-			if async && int(i) < len(tl.own.spans) {
+			if s.async() && int(i) < len(tl.own.spans) {
 				m.end = max(m.end, tl.own.spans[i].end)
 			}
 			if m.end > m.start {

@@ -58,23 +58,18 @@ type Use struct {
 	Coverage *float64 `json:"coverage,omitempty"`
 }
 
-type launchKey struct {
-	name        string
-	grid, block [3]int64
-}
-
 // Uses gives what the counters of the result tell of launches.
 func (r *Result) Uses() func([]LaunchSum) Use {
-	kernels := map[launchKey]*Kernel{}
+	kernels := map[kernelKey]*Kernel{}
 	for i := range r.Kernels {
 		if k := &r.Kernels[i]; k.Counted != nil && k.Calls > 0 {
-			kernels[launchKey{k.Name, k.Grid, k.Block}] = k
+			kernels[k.key()] = k
 		}
 	}
 	return func(list []LaunchSum) Use {
 		var s useSum
 		for _, l := range list {
-			s.add(kernels[launchKey{l.Name, l.Grid, l.Block}], l)
+			s.add(kernels[kernelKey{l.Name, l.Grid, l.Block}], l)
 		}
 		return s.use(r)
 	}

@@ -53,19 +53,12 @@ func (cn *conclusion) usedShare(name string, u *Utilization) fact.Fact {
 	case *u.Coverage < coveredShare:
 		code = codeUsedAtLeast
 	}
-	f := fact.New(code, fact.ID("measure", "measure", name), fact.Share("value", *u.Value), fact.ID("method", "method", u.Method), fact.ID("peak", "peak", u.Peak.ID), fact.Num("of", peakKind(u.Peak.Unit), u.Peak.Value))
+	f := fact.New(code, fact.ID("measure", "measure", name), fact.Share("value", *u.Value), fact.ID("method", "method", u.Method), fact.ID("peak", "peak", u.Peak.ID), fact.Num("of", map[bool]fact.Kind{true: fact.KindFLOPsPS, false: fact.KindBytesPS}[u.Peak.Unit == "flop/s"], u.Peak.Value))
 	if u.OfRoof != nil {
 		f.Params["roof_value"] = fact.Value{Kind: fact.KindShare, Number: *u.OfRoof}
 		f.Params["clock"] = fact.Value{Kind: fact.KindHertz, Number: u.Roof.ClockHz}
 	}
 	return f
-}
-
-func peakKind(unit string) fact.Kind {
-	if unit == "flop/s" {
-		return fact.KindFLOPsPS
-	}
-	return fact.KindBytesPS
 }
 
 func firstValue(list []Utilization) *Utilization {

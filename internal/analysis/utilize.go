@@ -2,6 +2,8 @@ package analysis
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -88,8 +90,12 @@ func (ut *utilizer) stageWork() map[string]StageWork {
 			FLOPs float64 `json:"flops"`
 		} `json:"stages"`
 	}
-	if err := readJSON(ut.in.Flops, &counted); err != nil {
-		ut.notes.unreadable(err)
+	data, err := readFile(ut.in.Flops)
+	if err == nil {
+		err = json.Unmarshal(data, &counted)
+	}
+	if err != nil {
+		ut.notes.unreadable(fmt.Errorf("read %s: %w", ut.in.Flops, err))
 		return work
 	}
 	ut.notes.use(ut.in.Flops, "flops")

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 const (
@@ -60,25 +59,9 @@ func warmUp(passes []int64) (n int, others float64) {
 	return n, spreadOf(slices.Clone(passes[n:])).MedianMS * 1e6
 }
 
-// passesOf is how long each pass of a stage took, in the order of time: on the
-// host, or from its first to its last work where it is not synchronous.
-func (st *stageClock) passesOf(s *Stage) (ns []int64) {
-	var list []moment
-	async := s.Synchronous != nil && !*s.Synchronous
-	for _, id := range st.regionsOf(s) {
-		st.tl.eachOf(id, workKey{-1, -1}, func(i uint32, _ int) {
-			m := moment{st.tl.t.Ranges[i].Start, st.tl.t.Ranges[i].End}
-			if async {
-				m = st.tl.own.spans[i]
-			}
-			if m.start < m.end {
-				list = append(list, m)
-			}
-		})
-	}
+// passesOf is how long each pass of a stage took, in the order of time.
+func (st *stageClock) passesOf(s *Stage) []int64 {
+	list := st.tl.passes(st.regionsOf(s), s.async())
 	slices.SortStableFunc(list, func(x, y moment) int { return cmp.Compare(x.start, y.start) })
-	for _, m := range list {
-		ns = append(ns, timeline.Since(m.start, m.end))
-	}
-	return ns
+	return lengths(list)
 }
