@@ -52,15 +52,17 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 	return res, nil
 }
 
-// analyze goes through the steps. Each takes what earlier ones returned, and
-// fills its own part of the result.
+// analyze goes through the steps. Each takes what earlier ones made and returns what
+// it makes, which goes into the result here; notes collect what they tell beside it.
 func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
-	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, res: a.res, notes: &a.notes}
+	res := a.res
+	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: res.rowsOf(), notes: &a.notes}
 	tl, err := reader.readTimeline(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a.res.Method.Annotation = a.readAnnotation(tl)
+	res.takeTimeline(reader.made)
+	res.Method.Annotation = a.readAnnotation(tl)
 	if err := a.judgeTimeline(tl); err != nil {
 		return nil, err
 	}
@@ -68,9 +70,10 @@ func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.res.Parts, a.res.Across, a.res.Job = all.parts, all.across, all.job
-	a.res.Serving = a.readServing(all.steps)
-	counted, err := (&counterReader{rules: a.rules, in: &a.in, run: a.run, res: a.res, notes: &a.notes, tl: tl}).read(ctx)
+	res.Parts, res.Across, res.Job = all.parts, all.across, all.job
+	res.Overview.Ranks, res.Overview.RankNames = all.lanes, all.names
+	res.Serving = a.readServing(all.steps)
+	counted, err := a.count(ctx, tl)
 	if err != nil {
 		return nil, err
 	}
@@ -82,38 +85,62 @@ func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 	if err := a.divideSteps(ctx, tl); err != nil {
 		return nil, err
 	}
-	a.res.findHostFrames(tl)
-	operators := &operatorReader{counters: sure, in: &a.in, self: a.self, res: a.res, notes: &a.notes, tl: tl}
-	a.res.Operators, a.res.Profiled = operators.readOperators()
+	res.Stages = withHostFrames(res.Stages, tl)
+	operators := &operatorReader{counters: sure, in: &a.in, self: a.self, res: res, notes: &a.notes, tl: tl}
+	res.Operators, res.Profiled = operators.readOperators()
 	if err := a.refuse(tl, sure); err != nil {
 		return nil, err
 	}
 	a.advise(tl, sure, all.found, doubtful)
 	a.finish(tl)
-	return a.res, ctx.Err()
+	return res, ctx.Err()
+}
+
+// count reads the counters, and joins them to the kernels of the timeline.
+func (a *analyzer) count(ctx context.Context, tl *timed) (*counters, error) {
+	res := a.res
+	cr := &counterReader{rules: a.rules, in: &a.in, run: a.run, commands: res.Method.Commands, notes: &a.notes, tl: tl, made: &countedRows{
+		Environment: res.Environment, Command: res.Workload.Command, Kernels: slices.Clone(res.Kernels), Regions: res.Regions, Categories: res.Categories,
+	}}
+	counted, err := cr.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res.takeCounted(cr.made)
+	return counted, nil
 }
 
 // judge says what the GPU can do and what limits kernels and regions. It returns
 // the counters that are not in doubt.
 func (a *analyzer) judge(tl *timed, counted *counters) *counters {
-	peaks := &peakFinder{counters: counted, run: a.run, gpus: a.res.Environment.GPUs, tl: tl}
-	a.res.Environment.GPUs, a.res.Roofline.Roofs = peaks.findPeaks()
-	j := &judgment{counters: counted, res: a.res, notes: &a.notes, tl: tl}
+	res := a.res
+	peaks := &peakFinder{counters: counted, run: a.run, gpus: res.Environment.GPUs, tl: tl}
+	res.Environment.GPUs, res.Roofline.Roofs = peaks.findPeaks()
+	j := &judgment{counters: counted, kernels: slices.Clone(res.Kernels), regionRows: slices.Clone(res.Regions), roofline: res.Roofline,
+		gpus: res.Environment.GPUs, commands: res.Method.Commands, notes: &a.notes, tl: tl}
 	sure := j.judge()
 	j.countRegions()
 	j.judgeRanges()
+	res.Kernels, res.Regions, res.Roofline = j.kernels, j.regionRows, j.roofline
 	return sure
 }
 
-// utilize gives MFU and MBU of stages and of the steps of a server.
+// utilize gives MFU and MBU of stages and of the steps of a server. It returns what
+// is doubtful about them.
 func (a *analyzer) utilize(tl *timed, sure *counters) ([]Finding, error) {
-	u := &utilizer{counters: sure, in: &a.in, run: a.run, self: a.self, res: a.res, notes: &a.notes, tl: tl}
-	found, err := u.utilize()
-	if err != nil {
+	res := a.res
+	u := &utilizer{counters: sure, in: &a.in, run: a.run, self: a.self, gpus: res.Environment.GPUs, roofs: res.Roofline.Roofs, commands: res.Method.Commands,
+		notes: &a.notes, tl: tl, useRows: useRows{
+			stages: slices.Clone(res.Stages), kernels: slices.Clone(res.Kernels), regionRows: slices.Clone(res.Regions), workload: res.Workload,
+		}}
+	if err := u.utilize(); err != nil {
 		return nil, err
 	}
-	u.servingWork()
-	return found, nil
+	res.takeUse(&u.useRows)
+	if res.Serving != nil {
+		res.Serving.Steps = u.servingWork(res.Serving)
+	}
+	return u.found, nil
 }
 
 // finish cuts the result to what a report can hold, and derives the rest.

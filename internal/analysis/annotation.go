@@ -55,7 +55,7 @@ func (a *analyzer) readAnnotation(tl *timed) (told []Note) {
 	// What only the timeline tells: how many ranges were injected, and which processes
 	// ran PyTorch without being annotated.
 	var n int64
-	for _, r := range a.res.undivided() {
+	for _, r := range undivided(a.res.Regions) {
 		if r.Source == sourceInjected {
 			n += r.Instances
 		}

@@ -145,7 +145,7 @@ func newLaunch(report string, res *ncurep.Result) *launch {
 }
 
 func (cr *counterReader) describeReport(rep *ncurep.Report) {
-	env, s := &cr.res.Environment, &rep.Info.Session
+	env, s := &cr.made.Environment, &rep.Info.Session
 	for _, v := range s.Versions {
 		if strings.Contains(v.Name, "Nsight Compute") || strings.EqualFold(v.Name, "profiler") || strings.Contains(strings.ToLower(v.Name), "ncu") {
 			setText(&env.Ncu, v.Value)
@@ -153,8 +153,8 @@ func (cr *counterReader) describeReport(rep *ncurep.Report) {
 	}
 	setText(&env.OS, s.Target.OS)
 	setText(&env.CPU, s.Target.Processor)
-	if len(cr.res.Workload.Command) == 0 && s.Executable != "" {
-		cr.res.Workload.Command = append([]string{s.Executable}, strings.Fields(s.Arguments)...)
+	if len(cr.made.Command) == 0 && s.Executable != "" {
+		cr.made.Command = append([]string{s.Executable}, strings.Fields(s.Arguments)...)
 	}
 }
 
@@ -165,9 +165,9 @@ func dims(d ncurep.Dim3) [3]int64 { return [3]int64{int64(d.X), int64(d.Y), int6
 
 // chooseSpeakers lets one counted launch speak for each kernel.
 func (cr *counterReader) chooseSpeakers() {
-	for i := range cr.res.Kernels {
+	for i := range cr.made.Kernels {
 		if list := cr.launches[i]; len(list) > 0 {
-			cr.attach(i, speaker(list, cr.res.Kernels[i].MedianNS), len(list)-1)
+			cr.attach(i, speaker(list, cr.made.Kernels[i].MedianNS), len(list)-1)
 		}
 	}
 }
@@ -236,10 +236,10 @@ func (l *launch) richness() int {
 // rankCounted orders the kernels of counters without a timeline by the time of
 // their launches under ncu, and names their categories.
 func (cr *counterReader) rankCounted() {
-	if len(cr.res.Kernels) == 0 {
+	if len(cr.made.Kernels) == 0 {
 		return
 	}
-	sums := make([]float64, len(cr.res.Kernels))
+	sums := make([]float64, len(cr.made.Kernels))
 	order := make([]int, len(sums))
 	for i := range sums {
 		order[i] = i
@@ -250,18 +250,18 @@ func (cr *counterReader) rankCounted() {
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(sums[y], sums[x]) })
 	kernels, launches, place := make([]Kernel, len(order)), map[int][]*launch{}, make([]int, len(order))
 	for to, from := range order {
-		kernels[to], launches[to], place[from] = cr.res.Kernels[from], cr.launches[from], to
+		kernels[to], launches[to], place[from] = cr.made.Kernels[from], cr.launches[from], to
 	}
 	for key, i := range cr.byKey {
 		cr.byKey[key] = place[i]
 	}
-	cr.res.Kernels, cr.launches = kernels, launches
+	cr.made.Kernels, cr.launches = kernels, launches
 	for _, c := range cr.categories.List {
 		if slices.ContainsFunc(kernels, func(k Kernel) bool { return k.Category == c.ID }) {
-			cr.res.Categories = append(cr.res.Categories, CategoryTime{ID: c.ID, Label: c.Label})
+			cr.made.Categories = append(cr.made.Categories, CategoryTime{ID: c.ID, Label: c.Label})
 		}
 	}
-	cr.notes.lack(ncuTimes, cr.underNcu(cr.res)...)
+	cr.notes.lack(ncuTimes, cr.underNcu(cr.commands)...)
 }
 
 // durationNS is the time of the launch under ncu, 0 where it was not measured.
@@ -272,7 +272,7 @@ func (l *launch) durationNS() float64 {
 
 // attach writes what a counted launch says onto its kernel.
 func (cr *counterReader) attach(i int, l *launch, others int) {
-	k := &cr.res.Kernels[i]
+	k := &cr.made.Kernels[i]
 	cr.launchOf[i] = l
 	k.Counted = l.counted()
 	k.Counted.Others, k.Counted.TimelineNS, k.Counted.ClockHz = others, l.lastsNS, cr.clockOf(l)
@@ -315,16 +315,16 @@ func (cr *counterReader) kernelOf(l *launch) int {
 	}
 	row := cr.newKernel(key)
 	row.Mangled = l.res.MangledName
-	cr.res.Kernels = append(cr.res.Kernels, row)
-	cr.byKey[key] = len(cr.res.Kernels) - 1
-	return len(cr.res.Kernels) - 1
+	cr.made.Kernels = append(cr.made.Kernels, row)
+	cr.byKey[key] = len(cr.made.Kernels) - 1
+	return len(cr.made.Kernels) - 1
 }
 
 func (cr *counterReader) sameKernel(l *launch, key kernelKey) (int, bool) {
 	short := cr.kinds.of(key.name).short
 	best, fits := -1, 0
-	for i := range cr.res.Kernels {
-		k := &cr.res.Kernels[i]
+	for i := range cr.made.Kernels {
+		k := &cr.made.Kernels[i]
 		if k.Grid != key.grid || k.Block != key.block || len(cr.launches[i]) > 0 && cr.launches[i][0].foreign {
 			continue
 		}

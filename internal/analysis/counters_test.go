@@ -59,7 +59,7 @@ func counterReport(launches ...map[string]float64) *ncurep.Report {
 func counting(t *testing.T, rep *ncurep.Report) *state {
 	t.Helper()
 	a := analyzerWith(Input{})
-	a.reader().takeReport("x.ncu-rep", rep)
+	a.counting(func(r *counterReader) { r.takeReport("x.ncu-rep", rep) })
 	a.reader().chooseSpeakers()
 	return a
 }

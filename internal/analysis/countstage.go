@@ -20,19 +20,19 @@ type stageCounts struct {
 
 // countStage is nil where nothing was counted.
 func (ut *utilizer) countStage(stage int) *stageCounts {
-	if len(ut.launchOf) == 0 || ut.tl == nil || ut.res.Stages[stage].Passes == 0 {
+	if len(ut.launchOf) == 0 || ut.tl == nil || ut.stages[stage].Passes == 0 {
 		return nil
 	}
 	out := &stageCounts{ops: map[gpu.DType]float64{}}
 	var withOps, withBytes, total int64
-	for _, id := range ut.res.Stages[stage].ids { // kernels that have no row
+	for _, id := range ut.stages[stage].ids { // kernels that have no row
 		if c := ut.tl.inRegion[regionGroup{id, noKernel}]; c != nil {
 			total += c.ns
 		}
 	}
 	stands := ut.representatives(stage)
-	for k := range ut.res.Kernels {
-		calls, ns := ut.res.inStage(stage, k, ut.tl.inRegion)
+	for k := range ut.kernels {
+		calls, ns := inStage(&ut.stages[stage], &ut.kernels[k], k, ut.tl.inRegion)
 		total += ns
 		l := ut.launchOf[k]
 		if l == nil || calls == 0 {
@@ -129,7 +129,7 @@ func (ut *utilizer) representatives(stage int) map[int][]representative {
 			add(k, ut.launchOf[k], 1, false)
 		}
 	}
-	ids := ut.res.Stages[stage].ids
+	ids := ut.stages[stage].ids
 	for i := range ut.tl.t.Kernels {
 		if len(ids) == 0 {
 			if ut.tl.scope == nil || ut.tl.scope.kernels[i] {
@@ -155,8 +155,8 @@ func (ut *utilizer) noteScaled() {
 	if ut.regions == nil {
 		return
 	}
-	for i := range ut.res.Regions {
-		r := &ut.res.Regions[i]
+	for i := range ut.regionRows {
+		r := &ut.regionRows[i]
 		if r.Counters == nil || r.Counters.Method != "kernel" {
 			continue
 		}

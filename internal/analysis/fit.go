@@ -248,9 +248,9 @@ func (cr *counterReader) sharedKernels(rep *ncurep.Report) (of, shared, same int
 		if short[cr.kinds.of(key.name).short] {
 			same++
 		}
-		if i, ok := cr.byKey[key]; ok && cr.res.Kernels[i].Calls > 0 {
+		if i, ok := cr.byKey[key]; ok && cr.made.Kernels[i].Calls > 0 {
 			shared++
-		} else if i, ok := cr.sameKernel(&launch{res: res}, key); ok && cr.res.Kernels[i].Calls > 0 {
+		} else if i, ok := cr.sameKernel(&launch{res: res}, key); ok && cr.made.Kernels[i].Calls > 0 {
 			shared++
 		}
 	}
@@ -270,8 +270,8 @@ func (cr *counterReader) takeForeign(name string, rep *ncurep.Report) {
 		if !ok {
 			row := cr.newKernel(key)
 			row.ID, row.Mangled = row.ID+"@"+name, res.MangledName
-			cr.res.Kernels = append(cr.res.Kernels, row)
-			i = len(cr.res.Kernels) - 1
+			cr.made.Kernels = append(cr.made.Kernels, row)
+			i = len(cr.made.Kernels) - 1
 			rows[key] = i
 		}
 		l := newLaunch(name, res)
@@ -289,8 +289,8 @@ func (cr *counterReader) listElsewhere() {
 	}
 	var names []string
 	n, of := 0, 0
-	for i := range cr.res.Kernels {
-		k := &cr.res.Kernels[i]
+	for i := range cr.made.Kernels {
+		k := &cr.made.Kernels[i]
 		if len(cr.launches[i]) == 0 || cr.launches[i][0].foreign {
 			continue
 		}

@@ -9,15 +9,16 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// findHostFrames tells by samples of Python what the host did while the GPU waited
+// withHostFrames tells by samples of Python what the host did while the GPU waited
 // for it in each stage.
-func (r *Result) findHostFrames(tl *timed) {
+func withHostFrames(stages []Stage, tl *timed) []Stage {
 	if tl == nil || len(tl.t.PythonSamples) == 0 {
-		return
+		return stages
 	}
 	gaps := tl.t.GapGroups(timeline.Query{WholeDevices: true}).Rows
-	for i := range r.Stages {
-		s := &r.Stages[i]
+	out := slices.Clone(stages)
+	for i := range out {
+		s := &out[i]
 		for _, g := range gaps {
 			if (g.Cause == "host" || g.Cause == "launch") && s.holds(g.NVTX) {
 				s.HostFrames = addFrames(s.HostFrames, g.Python)
@@ -25,6 +26,7 @@ func (r *Result) findHostFrames(tl *timed) {
 		}
 		slices.SortStableFunc(s.HostFrames, func(x, y timeline.HostFrame) int { return cmp.Compare(y.Samples, x.Samples) })
 	}
+	return out
 }
 
 // holds tells whether a region lies in the stage; all do in one without regions.

@@ -180,7 +180,7 @@ func (tr *timelineReader) sortKernels(rows []Kernel) {
 		tr.tl.kernel[i] = place[n]
 	}
 	tr.sumCategories(sorted)
-	tr.res.Kernels = sorted
+	tr.made.Kernels = sorted
 }
 
 // maxUnmatched bounds the names listed in category "other".
@@ -203,13 +203,13 @@ func (tr *timelineReader) sumCategories(kernels []Kernel) {
 			s.Unnamed = append(s.Unnamed, k.Name)
 		}
 	}
-	tr.res.Categories = tr.res.Categories[:0]
+	tr.made.Categories = tr.made.Categories[:0]
 	for _, c := range tr.categories.List {
 		if s := sums[c.ID]; s.Calls > 0 {
-			tr.res.Categories = append(tr.res.Categories, *s)
+			tr.made.Categories = append(tr.made.Categories, *s)
 		}
 	}
-	slices.SortStableFunc(tr.res.Categories, func(x, y CategoryTime) int { return cmp.Compare(y.NS, x.NS) })
+	slices.SortStableFunc(tr.made.Categories, func(x, y CategoryTime) int { return cmp.Compare(y.NS, x.NS) })
 }
 
 // trim cuts the kernels of the least time that nothing was counted of, and what

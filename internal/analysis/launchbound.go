@@ -240,7 +240,7 @@ func (s *Stage) passTimes() (fact.Fact, bool) {
 // host stretches; "" where none has.
 func (cn *conclusion) whereHost(s *Stage) string {
 	best, total := "", s.Split.idle("host")
-	regions := cn.res.undivided()
+	regions := undivided(cn.res.Regions)
 	for i := range regions {
 		r := &regions[i]
 		if slices.ContainsFunc(s.paths(), func(p string) bool { return strings.HasPrefix(r.Path, p+"/") }) && 5*r.Split.idle("host") >= 4*total {

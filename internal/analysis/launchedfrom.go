@@ -39,7 +39,7 @@ func (tr *timelineReader) findLaunchPlaces() {
 		made = tr.tl.recalled
 	}
 	launched, captured := at.LaunchPlaces(), made.LaunchPlaces()
-	steps := newStepCount(tr.tl, len(tr.res.Kernels))
+	steps := newStepCount(tr.tl, len(tr.made.Kernels))
 	type key struct{ kernel, launched, captured uint32 }
 	var sums timeline.Memo[key, *LaunchPlace]
 	for i := range tr.tl.t.Kernels {
@@ -57,7 +57,7 @@ func (tr *timelineReader) findLaunchPlaces() {
 		s.NS += max(0, tr.tl.t.Kernels[i].Duration())
 	}
 	all := map[LaunchPlace]*LaunchPlace{}
-	lists := make([]map[LaunchPlace]*LaunchPlace, len(tr.res.Kernels)) // several places can have one name
+	lists := make([]map[LaunchPlace]*LaunchPlace, len(tr.made.Kernels)) // several places can have one name
 	for k, s := range sums.All() {
 		if lists[k.kernel] == nil {
 			lists[k.kernel] = map[LaunchPlace]*LaunchPlace{}
@@ -79,10 +79,10 @@ func (tr *timelineReader) findLaunchPlaces() {
 	for _, s := range all {
 		places = append(places, *s)
 	}
-	tr.res.Modules = moduleTree(places)
-	for i := range tr.res.Kernels {
-		tr.res.Kernels[i].Places = sortPlaces(lists[i])
-		tr.res.Kernels[i].Steps = steps.of(i)
+	tr.made.Modules = moduleTree(places)
+	for i := range tr.made.Kernels {
+		tr.made.Kernels[i].Places = sortPlaces(lists[i])
+		tr.made.Kernels[i].Steps = steps.of(i)
 	}
 }
 

@@ -31,13 +31,17 @@ const (
 	unitCompute = "compute" // a pipe that is not known
 )
 
-// A judgment says what limits the kernels and regions of a result, and places them
-// on its roofline.
+// A judgment says what limits kernels and regions, and places them on the roofline:
+// it adds that to its rows.
 type judgment struct {
 	*counters
-	res   *Result
-	notes *notes
-	tl    *timed // nil without a timeline
+	kernels    []Kernel
+	regionRows []Region
+	roofline   Roofline // with roofs
+	gpus       []GPU
+	commands   []StageCommand // of the run
+	notes      *notes
+	tl         *timed // nil without a timeline
 }
 
 // judge decides what limits each kernel and places it on the roofline. It returns
@@ -45,8 +49,8 @@ type judgment struct {
 func (j *judgment) judge() *counters {
 	speaks := j.launchOf
 	j.counters = j.withoutDoubt()
-	for i := range j.res.Kernels {
-		k := &j.res.Kernels[i]
+	for i := range j.kernels {
+		k := &j.kernels[i]
 		l := speaks[i]
 		if l == nil {
 			k.Limiter = j.abstain(k)
@@ -81,8 +85,8 @@ func (c *counters) withoutDoubt() *counters {
 func (j *judgment) untoldCauses() {
 	var n, of int
 	var sections []string
-	for i := range j.res.Kernels {
-		v := &j.res.Kernels[i].Limiter
+	for i := range j.kernels {
+		v := &j.kernels[i].Limiter
 		if v.Kind == "" || v.Cause == nil {
 			continue
 		}
@@ -135,10 +139,10 @@ func (j *judgment) abstain(k *Kernel) Limiter {
 	}
 	out := Limiter{Why: because(code, why...), Need: needSections("", "SpeedOfLight", "LaunchStats", "Occupancy", "WarpStateStats")}
 	blocks := k.Grid[0] * k.Grid[1] * k.Grid[2]
-	if len(j.res.Environment.GPUs) == 0 || blocks <= 0 {
+	if len(j.gpus) == 0 || blocks <= 0 {
 		return out
 	}
-	if sms := j.res.Environment.GPUs[0].SMs; sms > 0 && blocks < int64(sms) {
+	if sms := j.gpus[0].SMs; sms > 0 && blocks < int64(sms) {
 		out.Why = append(out.Why, fact.New(codeFewBlocks, fact.Count("blocks", blocks), fact.Count("sms", sms)))
 		out.Evidence = []Evidence{{Of: fact.New(codeGridBlocks), Value: float64(blocks), Threshold: fact.New(codeBelow, fact.Count("value", sms))}}
 	}

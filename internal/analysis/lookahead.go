@@ -28,7 +28,7 @@ func (tr *timelineReader) lookAhead() {
 	ahead := &lookAhead{done: make(chan struct{}), stages: map[string]*stageLaunches{}}
 	// Later steps append kernels, and write other fields of both.
 	launches := len(tr.in.Counters) > 0 || tr.in.Targets != ""
-	tl, kernels, stages := tr.tl.aside(), slices.Clone(tr.res.Kernels), slices.Clone(tr.res.Stages)
+	tl, kernels, stages := tr.tl.aside(), slices.Clone(tr.made.Kernels), slices.Clone(tr.made.Stages)
 	tr.tl.ahead = ahead
 	go func() {
 		defer close(ahead.done)

@@ -107,7 +107,7 @@ func (ut *utilizer) countedWork(work map[string]StageWork) error {
 // unused says that a file fits none of the stages.
 func (ut *utilizer) unused(path string) error {
 	e := &UnusedError{Path: path}
-	for _, s := range ut.res.Stages {
+	for _, s := range ut.stages {
 		e.Stages = append(e.Stages, s.Name)
 	}
 	return e
@@ -118,8 +118,8 @@ func (ut *utilizer) unused(path string) error {
 func (ut *utilizer) modelStage(name, asked string) *Stage {
 	want := cmp.Or(asked, name)
 	var near []*Stage
-	for i := range ut.res.Stages {
-		s := &ut.res.Stages[i]
+	for i := range ut.stages {
+		s := &ut.stages[i]
 		switch {
 		case s.Steps: // of other shapes than one generation
 		case s.Name == want || s.Region == want:
@@ -166,7 +166,7 @@ func (ut *utilizer) tellModel(r *flops.Report) {
 // tellFact states an assumption, or warns.
 func (ut *utilizer) tellFact(f fact.Fact, assumption bool) {
 	if assumption {
-		ut.res.Method.Assumptions = append(ut.res.Method.Assumptions, Note{Fact: f})
+		ut.assumptions = append(ut.assumptions, Note{Fact: f})
 		return
 	}
 	ut.notes.add(Note{Fact: f, File: ut.in.rel(cmp.Or(ut.in.Model, ut.in.Flops))})
@@ -175,7 +175,7 @@ func (ut *utilizer) tellFact(f fact.Fact, assumption bool) {
 // describeModel fills in the identity and the shape that the program did not
 // tell.
 func (ut *utilizer) describeModel(r *flops.Report) {
-	w := &ut.res.Workload
+	w := &ut.workload
 	if w.Model == nil {
 		w.Model = &Model{
 			Family: r.Model.Type, Parameters: r.Model.Parameters, WeightsBytes: r.Model.WeightsBytes, Layers: int(r.Model.Layers),
@@ -217,7 +217,7 @@ func (in *Input) checkModel() error {
 
 // unusedFlops refuses a flops.json that was given by name and fits no stage.
 func (ut *utilizer) unusedFlops(work map[string]StageWork) error {
-	if ut.in.Flops == "" || ut.in.Run != "" || slices.ContainsFunc(ut.res.Stages, func(s Stage) bool { return work[s.Name].Stage != "" }) {
+	if ut.in.Flops == "" || ut.in.Run != "" || slices.ContainsFunc(ut.stages, func(s Stage) bool { return work[s.Name].Stage != "" }) {
 		return nil
 	}
 	return ut.unused(ut.in.Flops)

@@ -51,7 +51,7 @@ func (cn *conclusion) findOutside() {
 // neither in one nor around one; nil without one.
 func (cn *conclusion) largestOutside() *Region {
 	var best *Region
-	regions := cn.res.undivided()
+	regions := undivided(cn.res.Regions)
 	for i := range regions {
 		r := &regions[i]
 		related := slices.ContainsFunc(cn.res.Stages, func(s Stage) bool {

@@ -31,7 +31,7 @@ func (tr *timelineReader) drawOverview() (wait, finish func()) {
 	wait = func() { <-drawn }
 	return wait, func() {
 		wait()
-		tr.res.Overview = o
+		tr.made.Overview = o
 		if o.Detail != nil && o.Detail.Cut != (moment{}) {
 			part := o.Detail.Cut
 			tr.notes.warn(eventsCut, fact.NS("ns", float64(part.end-part.start)), fact.NS("from", float64(part.start-o.StartNS)), fact.Count("most", maxDetail))

@@ -65,6 +65,8 @@ type jobParts struct {
 	job    *Job
 	steps  []timeline.StepRow // of a serving engine, of all timelines
 	found  []Finding          // about the ranks
+	lanes  []RankLane         // of the overview
+	names  []string           // of boxes in lanes
 }
 
 // read reads the timelines beside the first, one at a time, and sums up all of them.
@@ -175,12 +177,12 @@ func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error
 func (jb *jobReader) further(path string) *timelineReader {
 	in := *jb.in
 	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
-	return &timelineReader{rules: jb.rules, in: &in, run: &runRecord{}, self: selfTimes{unprofiled: jb.self.unprofiled}, res: newResult(in), notes: &notes{}, brief: true}
+	return &timelineReader{rules: jb.rules, in: &in, run: &runRecord{}, self: selfTimes{unprofiled: jb.self.unprofiled}, made: newResult(in).rowsOf(), notes: &notes{}, brief: true}
 }
 
 // part is what is kept of the timeline that was read, one of so many.
 func (tr *timelineReader) part(path string, of int) *recording {
-	t, tot := tr.tl.t, &tr.res.Totals
+	t, tot := tr.tl.t, &tr.made.Totals
 	p := &recording{
 		path: path, command: t.Source.Command, tool: t.Source.Tool, epoch: t.Session.EpochNS, clock: t.Session.ClockNS, lo: tr.tl.lo, hi: tr.tl.hi,
 		kernels: tr.tl.kernelTimes(),
@@ -196,8 +198,8 @@ func (tr *timelineReader) part(path string, of int) *recording {
 	p.exchanges, p.source = logExchanges(exchanges), source
 	p.kinds = tr.tl.kindTimes(exchanges, source)
 	p.drawn = tr.drawRank(max(1, of))
-	for i := range tr.res.Stages {
-		p.row.Stages = append(p.row.Stages, tr.res.Stages[i].time())
+	for i := range tr.made.Stages {
+		p.row.Stages = append(p.row.Stages, tr.made.Stages[i].time())
 	}
 	return p
 }

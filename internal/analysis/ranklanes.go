@@ -55,7 +55,7 @@ func (tr *timelineReader) drawRank(of int) *drawnRank {
 // placeRanks puts the lanes of ranks on the clock of the details, the slowest
 // first. Offsets are by part; nil where clocks were not aligned.
 func (jb *jobReader) placeRanks(parts []*recording, c *Clock) {
-	o := &jb.res.Overview
+	origin := jb.made.Overview.StartNS
 	details := slices.IndexFunc(parts, func(p *recording) bool { return p.row.Details && p.drawn != nil })
 	if details < 0 {
 		return
@@ -87,11 +87,11 @@ func (jb *jobReader) placeRanks(parts []*recording, c *Clock) {
 		p := parts[i]
 		shift := int64(0) // by their starts, where nothing tells their clocks
 		if c.Method == "one" {
-			shift = p.drawn.start - o.StartNS
+			shift = p.drawn.start - origin
 		} else if p.epoch != 0 && d.epoch != 0 {
-			shift = p.utc(p.drawn.start) + offset(i) - d.utc(o.StartNS) - offset(details)
+			shift = p.utc(p.drawn.start) + offset(i) - d.utc(origin) - offset(details)
 		}
-		o.Ranks = append(o.Ranks, RankLane{Part: i, Folded: k > 0 && k < len(order)-1 && i != late, Lane: p.drawn.placed(o, names, shift)})
+		jb.lanes = append(jb.lanes, RankLane{Part: i, Folded: k > 0 && k < len(order)-1 && i != late, Lane: p.drawn.placed(&jb.names, names, shift)})
 	}
 }
 
@@ -108,7 +108,7 @@ func (j *Job) latest() int {
 
 // placed is the lane with its boxes moved, and their names among those of the
 // lanes of all ranks.
-func (d *drawnRank) placed(o *Overview, names map[string]int, shift int64) Lane {
+func (d *drawnRank) placed(all *[]string, names map[string]int, shift int64) Lane {
 	l := d.lane
 	l.Boxes = slices.Clone(l.Boxes)
 	for i := range l.Boxes {
@@ -116,9 +116,9 @@ func (d *drawnRank) placed(o *Overview, names map[string]int, shift int64) Lane 
 		name := d.names[b.Name]
 		n, ok := names[name]
 		if !ok {
-			n = len(o.RankNames)
+			n = len(*all)
 			names[name] = n
-			o.RankNames = append(o.RankNames, name)
+			*all = append(*all, name)
 		}
 		b.Name = n
 		b.Start += shift

@@ -14,8 +14,8 @@ func (tr *timelineReader) groupRegions() {
 	type key struct{ group, domain, style string }
 	members := map[key][]int{}
 	var order []key
-	for i := range tr.res.undivided() {
-		r := &tr.res.Regions[i]
+	for i := range undivided(tr.made.Regions) {
+		r := &tr.made.Regions[i]
 		k := key{r.Group, r.Domain, r.Style}
 		if members[k] == nil {
 			order = append(order, k)
@@ -32,7 +32,7 @@ func (tr *timelineReader) groupRegions() {
 	}
 	for _, k := range order {
 		if row, ok := rows[k]; ok {
-			tr.res.RegionGroups = append(tr.res.RegionGroups, tr.regionGroup(&row, members[k]))
+			tr.made.RegionGroups = append(tr.made.RegionGroups, tr.regionGroup(&row, members[k]))
 		}
 	}
 }
@@ -40,7 +40,7 @@ func (tr *timelineReader) groupRegions() {
 // regionGroup is one row of a group; the times of its instances are of all of them,
 // also of those that the result does not list.
 func (tr *timelineReader) regionGroup(row *timeline.RegionRow, members []int) Region {
-	first := &tr.res.Regions[members[0]]
+	first := &tr.made.Regions[members[0]]
 	ids := make([]uint32, len(members))
 	out := Region{
 		Path: row.Path, Name: row.Path, Parent: -1, Depth: first.Depth, Style: first.Style, Domain: first.Domain, Source: first.Source, Group: row.Group, Members: members,
@@ -52,8 +52,8 @@ func (tr *timelineReader) regionGroup(row *timeline.RegionRow, members []int) Re
 	top := map[int]*RegionKernel{}
 	longest := int64(-1)
 	for n, i := range members {
-		r := &tr.res.Regions[i]
-		ids[n] = tr.res.Regions[i].id
+		r := &tr.made.Regions[i]
+		ids[n] = tr.made.Regions[i].id
 		if r.MaxNS > longest {
 			longest, out.Slowest = r.MaxNS, r.Path
 		}

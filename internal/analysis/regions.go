@@ -90,13 +90,13 @@ func count(sums map[regionGroup]*callTime, key regionGroup, more callTime) {
 	c.ns += more.ns
 }
 
-// undivided are the rows for all work together.
-func (r *Result) undivided() []Region {
-	n := slices.IndexFunc(r.Regions, func(g Region) bool { return g.id == 0 })
+// undivided are the rows for all work together, which come first.
+func undivided(regions []Region) []Region {
+	n := slices.IndexFunc(regions, func(g Region) bool { return g.id == 0 })
 	if n < 0 {
-		n = len(r.Regions)
+		n = len(regions)
 	}
-	return r.Regions[:n]
+	return regions[:n]
 }
 
 // stageIDs are the regions of all stages.
@@ -224,11 +224,11 @@ func (tr *timelineReader) regionRows(order []uint32, by timeline.By, only workKe
 		if parent, ok := place[region.Parent]; ok {
 			out.Parent = parent
 		}
-		place[id] = len(tr.res.Regions)
+		place[id] = len(tr.made.Regions)
 		if only == (workKey{-1, -1}) {
 			out.id = id
 		}
-		tr.res.Regions = append(tr.res.Regions, out)
+		tr.made.Regions = append(tr.made.Regions, out)
 	}
 }
 
@@ -333,7 +333,7 @@ func (tl *timed) rangesOf(device int) []bool {
 // topKernels names the kernels of each region by time.
 func (tr *timelineReader) topKernels() {
 	place := map[uint32]int{}
-	regions := tr.res.undivided()
+	regions := undivided(tr.made.Regions)
 	for i := range regions {
 		place[regions[i].id] = i
 	}

@@ -35,7 +35,7 @@ func (cr *counterReader) regionsOfNcu() {
 	if cr.in.onlyCounters() {
 		cr.notes.lackInstead(NoTimeline, fact.New(NoTimeline, fact.IDs("unknown", "quantity", []string{"times", "stages", "gaps"})))
 	}
-	cr.notes.lack(regionsUnderNcu, cr.underNcu(cr.res)...)
+	cr.notes.lack(regionsUnderNcu, cr.underNcu(cr.commands)...)
 }
 
 func (cr *counterReader) ncuRegionRows(report *pick.RegionReport) {
@@ -56,8 +56,8 @@ func (cr *counterReader) ncuRegionRows(report *pick.RegionReport) {
 			out.Kernels, out.KernelNS = int64(p.Inclusive.Launches), p.Inclusive.KernelNS
 			out.SelfKernels, out.SelfNS = int64(p.Exclusive.Launches), p.Exclusive.KernelNS
 		}
-		place[regionRef{r.Path, r.Domain, r.Style}] = len(cr.res.Regions)
-		cr.res.Regions = append(cr.res.Regions, out)
+		place[regionRef{r.Path, r.Domain, r.Style}] = len(cr.made.Regions)
+		cr.made.Regions = append(cr.made.Regions, out)
 	}
 }
 
@@ -65,10 +65,10 @@ func (cr *counterReader) ncuRegionRows(report *pick.RegionReport) {
 // launches under ncu.
 func (cr *counterReader) ncuTopKernels() {
 	byPath := map[string][]int{}
-	for i := range cr.res.Regions {
-		byPath[cr.res.Regions[i].Path] = append(byPath[cr.res.Regions[i].Path], i)
+	for i := range cr.made.Regions {
+		byPath[cr.made.Regions[i].Path] = append(byPath[cr.made.Regions[i].Path], i)
 	}
-	for k := range cr.res.Kernels {
+	for k := range cr.made.Kernels {
 		sums := map[int]*RegionKernel{}
 		for _, l := range cr.launches[k] {
 			c := pick.FromResult(l.res)
@@ -83,11 +83,11 @@ func (cr *counterReader) ncuTopKernels() {
 			}
 		}
 		for i, row := range sums {
-			cr.res.Regions[i].Top = append(cr.res.Regions[i].Top, *row)
+			cr.made.Regions[i].Top = append(cr.made.Regions[i].Top, *row)
 		}
 	}
-	for i := range cr.res.Regions {
-		cr.res.Regions[i].Top = mostTime(cr.res.Regions[i].Top)
+	for i := range cr.made.Regions {
+		cr.made.Regions[i].Top = mostTime(cr.made.Regions[i].Top)
 	}
 }
 
@@ -105,8 +105,8 @@ func (j *judgment) judgeRanges() {
 		}
 	}
 	placed := 0
-	for i := range j.res.Regions {
-		r := &j.res.Regions[i]
+	for i := range j.regionRows {
+		r := &j.regionRows[i]
 		list := byPath[r.Path]
 		if len(list) == 0 || r.Counters == nil || r.Counters.Method == "kernel" {
 			continue
@@ -119,7 +119,7 @@ func (j *judgment) judgeRanges() {
 			placed++
 		}
 	}
-	if roof := &j.res.Roofline; placed > 0 && roof.Why.Is(codeNoRoofRanges) {
+	if roof := &j.roofline; placed > 0 && roof.Why.Is(codeNoRoofRanges) {
 		roof.Why = fact.New(codeRoofOfRanges, fact.Count("n", placed))
 	}
 }

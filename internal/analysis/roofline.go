@@ -102,9 +102,9 @@ func (l *launch) rulesOtherwise(v *Limiter) {
 }
 
 func (j *judgment) gatherPoints() {
-	r := &j.res.Roofline
-	for i := range j.res.Kernels {
-		r.Points = append(r.Points, j.res.Kernels[i].Point...)
+	r := &j.roofline
+	for i := range j.kernels {
+		r.Points = append(r.Points, j.kernels[i].Point...)
 	}
 	slices.SortStableFunc(r.Points, func(x, y Point) int { return cmp.Compare(y.NS, x.NS) })
 	switch {

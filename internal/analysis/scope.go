@@ -221,8 +221,8 @@ func (tr *timelineReader) sumScope() {
 		}
 	}
 	tr.scopeTime(s)
-	s.Text = s.describe(tr.res.Totals.WallNS, tr.tl.beside())
-	tr.res.Scope = s
+	s.Text = s.describe(tr.made.Totals.WallNS, tr.tl.beside())
+	tr.made.Scope = s
 }
 
 // Names are the paths of its regions, and the kinds of steps of a serving engine.

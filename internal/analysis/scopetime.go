@@ -155,12 +155,12 @@ func (tr *timelineReader) scopeMoments(own []bool) []moment {
 // close before their work has ended, and the others of their stage.
 func (tr *timelineReader) closesEarly() map[uint32]bool {
 	early := map[uint32]bool{}
-	for _, r := range tr.res.undivided() {
+	for _, r := range undivided(tr.made.Regions) {
 		early[r.id] = r.AsyncInstances > 0
 	}
-	for i := range tr.res.Stages {
-		if tr.res.Stages[i].async() {
-			for _, id := range tr.res.Stages[i].ids {
+	for i := range tr.made.Stages {
+		if tr.made.Stages[i].async() {
+			for _, id := range tr.made.Stages[i].ids {
 				early[id] = true
 			}
 		}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/fact"
@@ -25,10 +26,9 @@ const (
 
 // servingWork holds the steps of a server against the peaks, by the work that the
 // config of its model tells.
-func (ut *utilizer) servingWork() {
-	s := ut.res.Serving
-	if s == nil || len(s.Steps) == 0 {
-		return
+func (ut *utilizer) servingWork(s *Serving) []StepClass {
+	if len(s.Steps) == 0 {
+		return nil
 	}
 	w := ut.servingModel()
 	if w.model != nil {
@@ -37,9 +37,11 @@ func (ut *utilizer) servingWork() {
 		}
 		w.alone = engine.Find(s.Engine, nil).PromptsAlone
 	}
-	for i := range s.Steps {
-		ut.stepWork(&s.Steps[i], w)
+	steps := slices.Clone(s.Steps)
+	for i := range steps {
+		ut.stepWork(&steps[i], w)
 	}
+	return steps
 }
 
 // stepCounter counts the work of steps by what their names tell.

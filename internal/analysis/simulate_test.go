@@ -289,7 +289,7 @@ func TestBoundsHoldForRecordings(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := analyzerWith(in)
-		if a.tl, err = a.timelines().readTimeline(t0()); err != nil {
+		if err = a.readTimeline(t0()); err != nil {
 			t.Fatal(err)
 		}
 		for i := range a.res.Stages {

@@ -34,17 +34,17 @@ func (tr *timelineReader) pickStages() {
 			tr.addStage(name, list)
 		}
 	}
-	if len(tr.res.Stages) == 0 {
+	if len(tr.made.Stages) == 0 {
 		for _, group := range tr.mostlyStages(tr.ownStages()) {
-			name := tr.res.Regions[group[0]].Path
+			name := tr.made.Regions[group[0]].Path
 			if len(group) > 1 {
 				name = tr.groupName(group)
 			}
 			tr.addStage(name, group)
 		}
 	}
-	if len(tr.res.Stages) == 0 && tr.res.Totals.Split != nil {
-		tr.res.Stages = append(tr.res.Stages, Stage{Name: wholeProgram, NsysMS: new(float64(tr.res.Totals.Split.WallNS) / 1e6), NsysClock: clockOfRange, Passes: 1, Split: *tr.res.Totals.Split, Kernels: tr.res.Totals.Launches, GraphKernels: tr.tl.graphKernels()})
+	if len(tr.made.Stages) == 0 && tr.made.Totals.Split != nil {
+		tr.made.Stages = append(tr.made.Stages, Stage{Name: wholeProgram, NsysMS: new(float64(tr.made.Totals.Split.WallNS) / 1e6), NsysClock: clockOfRange, Passes: 1, Split: *tr.made.Totals.Split, Kernels: tr.made.Totals.Launches, GraphKernels: tr.tl.graphKernels()})
 	}
 	tr.stageTimes()
 }
@@ -54,9 +54,9 @@ func (tr *timelineReader) pickStages() {
 func (tr *timelineReader) scopeStages() {
 	var names []string
 	byName := map[string][]int{}
-	for i := range tr.res.undivided() {
-		r := &tr.res.Regions[i]
-		same := func(j int) bool { return tr.res.Regions[j].Path == r.Path }
+	for i := range undivided(tr.made.Regions) {
+		r := &tr.made.Regions[i]
+		same := func(j int) bool { return tr.made.Regions[j].Path == r.Path }
 		name := stageName(r.Name)
 		if !slices.Contains(tr.tl.scope.regions, r.id) || slices.ContainsFunc(byName[name], same) {
 			continue
@@ -84,7 +84,7 @@ func (tr *timelineReader) timedStages() {
 	for _, name := range stagesOf(tr.self.best()) {
 		s := Stage{Name: name, Split: Split{Busy: []TimePart{}, Idle: []TimePart{}}}
 		tr.self.addTo(&s)
-		tr.res.Stages = append(tr.res.Stages, s)
+		tr.made.Stages = append(tr.made.Stages, s)
 	}
 }
 
@@ -94,8 +94,8 @@ func (tr *timelineReader) timedStages() {
 func (tr *timelineReader) outermost(name string) []int {
 	var list []int
 	depth := 0
-	for i := range tr.res.undivided() {
-		r := &tr.res.Regions[i]
+	for i := range undivided(tr.made.Regions) {
+		r := &tr.made.Regions[i]
 		switch {
 		case r.Name != name || len(list) > 0 && r.Depth > depth:
 			continue
@@ -103,9 +103,9 @@ func (tr *timelineReader) outermost(name string) []int {
 			list, depth = []int{i}, r.Depth
 			continue
 		}
-		if at := slices.IndexFunc(list, func(j int) bool { return tr.res.Regions[j].Path == r.Path }); at < 0 {
+		if at := slices.IndexFunc(list, func(j int) bool { return tr.made.Regions[j].Path == r.Path }); at < 0 {
 			list = append(list, i)
-		} else if r.KernelNS > tr.res.Regions[list[at]].KernelNS {
+		} else if r.KernelNS > tr.made.Regions[list[at]].KernelNS {
 			list[at] = i
 		}
 	}
@@ -118,10 +118,10 @@ func (tr *timelineReader) mostlyStages(list [][]int) [][]int {
 	var in int64
 	for _, group := range list {
 		for _, i := range group {
-			in += tr.res.Regions[i].KernelNS
+			in += tr.made.Regions[i].KernelNS
 		}
 	}
-	if 2*in < tr.res.Totals.KernelNS {
+	if 2*in < tr.made.Totals.KernelNS {
 		return nil
 	}
 	return list
@@ -131,9 +131,9 @@ func (tr *timelineReader) mostlyStages(list [][]int) [][]int {
 func (tr *timelineReader) groupName(regions []int) string {
 	var names nvtx.Grouper
 	for _, i := range regions {
-		names.Add("", tr.res.Regions[i].Name)
+		names.Add("", tr.made.Regions[i].Name)
 	}
-	return names.Group("", tr.res.Regions[regions[0]].Name)
+	return names.Group("", tr.made.Regions[regions[0]].Name)
 }
 
 // ownStages are the outermost regions that hold kernels, those that differ by an
@@ -142,8 +142,8 @@ func (tr *timelineReader) groupName(regions []int) string {
 func (tr *timelineReader) ownStages() [][]int {
 	var names nvtx.Grouper
 	var outermost []int
-	for i := range tr.res.undivided() {
-		if r := &tr.res.Regions[i]; r.Depth == 0 && r.Kernels > 0 && !nvtx.IsOperator(r.Name) {
+	for i := range undivided(tr.made.Regions) {
+		if r := &tr.made.Regions[i]; r.Depth == 0 && r.Kernels > 0 && !nvtx.IsOperator(r.Name) {
 			outermost = append(outermost, i)
 			names.Add("", r.Name)
 		}
@@ -151,7 +151,7 @@ func (tr *timelineReader) ownStages() [][]int {
 	byName := map[string]int{}
 	var list [][]int
 	for _, i := range outermost {
-		r := &tr.res.Regions[i]
+		r := &tr.made.Regions[i]
 		key := r.Domain + "\x00" + names.Group("", r.Name)
 		at, ok := byName[key]
 		if !ok {
@@ -163,7 +163,7 @@ func (tr *timelineReader) ownStages() [][]int {
 	}
 	took := func(group []int) (ns int64) { // of one that only launches on the GPU
 		for _, i := range group {
-			ns += tr.res.Regions[i].Split.WallNS
+			ns += tr.made.Regions[i].Split.WallNS
 		}
 		return ns
 	}
@@ -176,11 +176,11 @@ func (tr *timelineReader) ownStages() [][]int {
 }
 
 func (tr *timelineReader) addStage(name string, regions []int) {
-	s := Stage{Name: name, Region: tr.res.Regions[regions[0]].Path}
-	_, s.Steps = engine.ParseStep(tr.res.Regions[regions[0]].Name)
+	s := Stage{Name: name, Region: tr.made.Regions[regions[0]].Path}
+	_, s.Steps = engine.ParseStep(tr.made.Regions[regions[0]].Name)
 	var wall, async, ops int64
 	for _, i := range regions {
-		r := &tr.res.Regions[i]
+		r := &tr.made.Regions[i]
 		if len(regions) > 1 {
 			s.Regions = append(s.Regions, r.Path)
 		}
@@ -202,7 +202,7 @@ func (tr *timelineReader) addStage(name string, regions []int) {
 	}
 	tr.tl.passTimes(&s, wall, async > 0)
 	tr.self.addTo(&s)
-	tr.res.Stages = append(tr.res.Stages, s)
+	tr.made.Stages = append(tr.made.Stages, s)
 }
 
 // wantOwn sees to it that the own work of all regions of a stage is known where
@@ -242,22 +242,23 @@ func (tl *timed) passTimes(s *Stage, wall int64, async bool) {
 
 // stageTimes tells each kernel's time within each stage, of what is in the scope.
 func (tr *timelineReader) stageTimes() {
-	for s := range tr.res.Stages {
-		for k := range tr.res.Kernels {
-			if calls, ns := tr.res.inStage(s, k, tr.tl.inScope); calls > 0 {
-				tr.res.Kernels[k].Stages = append(tr.res.Kernels[k].Stages, StageTime{Stage: tr.res.Stages[s].Name, Calls: calls, NS: ns})
+	for s := range tr.made.Stages {
+		for k := range tr.made.Kernels {
+			if calls, ns := inStage(&tr.made.Stages[s], &tr.made.Kernels[k], k, tr.tl.inScope); calls > 0 {
+				tr.made.Kernels[k].Stages = append(tr.made.Kernels[k].Stages, StageTime{Stage: tr.made.Stages[s].Name, Calls: calls, NS: ns})
 			}
 		}
 	}
 }
 
-// inStage is how often and how long a kernel ran in a stage, by sums over regions.
-func (r *Result) inStage(stage, kernel int, sums map[regionGroup]*callTime) (calls, ns int64) {
-	if len(r.Stages[stage].ids) == 0 {
-		return r.Kernels[kernel].Calls, r.Kernels[kernel].TotalNS
+// inStage is how often and how long a kernel, the n-th, ran in a stage, by sums over
+// regions.
+func inStage(s *Stage, k *Kernel, n int, sums map[regionGroup]*callTime) (calls, ns int64) {
+	if len(s.ids) == 0 {
+		return k.Calls, k.TotalNS
 	}
-	for _, id := range r.Stages[stage].ids {
-		if c := sums[regionGroup{id, uint32(kernel)}]; c != nil {
+	for _, id := range s.ids {
+		if c := sums[regionGroup{id, uint32(n)}]; c != nil {
 			calls += c.calls
 			ns += c.ns
 		}

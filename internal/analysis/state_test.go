@@ -38,18 +38,35 @@ func analyzerWith(in Input) *state {
 }
 
 func (s *state) timelines() *timelineReader {
-	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, res: s.res, notes: &s.notes, tl: s.tl}
+	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, made: s.res.rowsOf(), notes: &s.notes, tl: s.tl}
 }
 
 func (s *state) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
 	r := s.timelines()
 	err := r.takeTimeline(ctx, t)
 	s.tl = r.tl
+	s.res.takeTimeline(r.made)
+	return err
+}
+
+func (s *state) readTimeline(ctx context.Context) (err error) {
+	r := s.timelines()
+	s.tl, err = r.readTimeline(ctx)
+	s.res.takeTimeline(r.made)
 	return err
 }
 
 func (s *state) reader() *counterReader {
-	return &counterReader{counters: s.counters, rules: s.rules, in: &s.in, run: s.run, res: s.res, notes: &s.notes, tl: s.tl, byKey: kernelsByKey(s.res.Kernels)}
+	return &counterReader{counters: s.counters, rules: s.rules, in: &s.in, run: s.run, commands: s.res.Method.Commands, notes: &s.notes, tl: s.tl, byKey: kernelsByKey(s.res.Kernels),
+		made: &countedRows{Environment: s.res.Environment, Command: s.res.Workload.Command, Kernels: s.res.Kernels, Regions: s.res.Regions, Categories: s.res.Categories}}
+}
+
+// counting runs a part of the reading of counters.
+func (s *state) counting(part func(*counterReader)) {
+	r := s.reader()
+	part(r)
+	s.counters = r.counters
+	s.res.takeCounted(r.made)
 }
 
 func (s *state) peaks() *peakFinder {
@@ -57,13 +74,18 @@ func (s *state) peaks() *peakFinder {
 }
 
 func (s *state) judgment() *judgment {
-	return &judgment{counters: s.counters, res: s.res, notes: &s.notes, tl: s.tl}
+	return &judgment{counters: s.counters, kernels: s.res.Kernels, regionRows: s.res.Regions, roofline: s.res.Roofline, gpus: s.res.Environment.GPUs, commands: s.res.Method.Commands, notes: &s.notes, tl: s.tl}
 }
 
-func (s *state) judge() { s.counters = s.judgment().judge() }
+func (s *state) judge() {
+	j := s.judgment()
+	s.counters = j.judge()
+	s.res.Roofline = j.roofline
+}
 
 func (s *state) utilizer() *utilizer {
-	return &utilizer{counters: s.counters, in: &s.in, run: s.run, self: s.self, res: s.res, notes: &s.notes, tl: s.tl}
+	return &utilizer{counters: s.counters, in: &s.in, run: s.run, self: s.self, gpus: s.res.Environment.GPUs, roofs: s.res.Roofline.Roofs, commands: s.res.Method.Commands, notes: &s.notes, tl: s.tl,
+		useRows: useRows{stages: s.res.Stages, kernels: s.res.Kernels, regionRows: s.res.Regions, workload: s.res.Workload}}
 }
 
 func (s *state) executed(stage *Stage, counted *stageCounts) {
@@ -98,7 +120,8 @@ func (s *state) clock() *stageClock { return newStageClock(s.res.Stages, s.tl, s
 
 // takeAll runs the steps that follow the reading of a timeline.
 func (s *state) takeAll(ctx context.Context) (*Result, error) {
-	if err := s.reader().readTargets(); err != nil {
+	var err error
+	if s.counting(func(r *counterReader) { err = r.readTargets() }); err != nil {
 		return nil, err
 	}
 	sure := s.analyzer.judge(s.tl, s.counters)

@@ -103,8 +103,8 @@ func (cr *counterReader) keepKernels(l *pick.Launches, o pick.RegionOptions) err
 			left[int(row)] = true
 		}
 	}
-	for i := range cr.res.Regions {
-		r := &cr.res.Regions[i]
+	for i := range cr.made.Regions {
+		r := &cr.made.Regions[i]
 		r.Top = slices.DeleteFunc(r.Top, func(k RegionKernel) bool { return left[k.Kernel] })
 	}
 	return nil
@@ -123,11 +123,11 @@ func (cr *counterReader) mark(m pick.Match) {
 		return
 	}
 	l := cr.counted[m.Result]
-	for i := range cr.res.Kernels {
+	for i := range cr.made.Kernels {
 		if cr.launchOf[i] != l {
 			continue
 		}
-		c := cr.res.Kernels[i].Counted
+		c := cr.made.Kernels[i].Counted
 		c.Verified = m.Verdict == pick.Sound || m.Verdict == pick.Unexpected
 		if m.Verdict != pick.Sound && l.alike < 2 && (cr.in.Targets != "" || m.Verdict != pick.Unexpected) {
 			c.Note = nil
@@ -167,8 +167,8 @@ func (cr *counterReader) picked(t *pick.Targets, v *pick.Verification) {
 	}
 	if cr.in.Targets == "" { // ncu was told by hand what to count
 		p.Chosen = v.Groups
-		for i := range cr.res.Kernels {
-			if cr.res.Kernels[i].Calls > 0 {
+		for i := range cr.made.Kernels {
+			if cr.made.Kernels[i].Calls > 0 {
 				p.Groups++
 			}
 		}
@@ -180,13 +180,13 @@ func (cr *counterReader) picked(t *pick.Targets, v *pick.Verification) {
 			p.LeftOut = append(p.LeftOut, n)
 		}
 	}
-	for _, c := range cr.res.Method.Commands {
+	for _, c := range cr.commands {
 		if c.Stage == "ncu" {
 			p.ActualSec += c.Seconds
 		}
 	}
-	cr.res.Method.Picked = p
-	cr.res.Method.Clock = cr.countersClock()
+	cr.made.Picked = p
+	cr.made.Clock = cr.countersClock()
 }
 
 // leftOut is what was not counted for one reason, with its longest kernels.
@@ -256,9 +256,9 @@ func (cr *counterReader) clockOf(l *launch) float64 {
 
 // underNcu is what ncu does to the launches that it counts, where it does
 // something.
-func (c *counters) underNcu(r *Result) []fact.Param {
+func (c *counters) underNcu(commands []StageCommand) []fact.Param {
 	var does []string
-	if r.emptiesCaches() {
+	if emptiesCaches(commands) {
 		does = append(does, "empties-caches")
 	}
 	if slices.ContainsFunc(c.counted, func(l *launch) bool { return l.res.ClockLocked != nil && *l.res.ClockLocked }) {
@@ -272,8 +272,8 @@ func (c *counters) underNcu(r *Result) []fact.Param {
 
 // emptiesCaches tells whether ncu was left to flush the caches before each pass, as
 // it does unless told otherwise; reports do not hold it.
-func (r *Result) emptiesCaches() bool {
-	return !slices.ContainsFunc(r.Method.Commands, func(c StageCommand) bool {
+func emptiesCaches(commands []StageCommand) bool {
+	return !slices.ContainsFunc(commands, func(c StageCommand) bool {
 		return c.Stage == "ncu" && c.has("--cache-control=none")
 	})
 }
@@ -285,19 +285,19 @@ func (cr *counterReader) reasons(t *pick.Targets) {
 		if step.Outcome != "" {
 			params = append(params, fact.ID("outcome", "outcome", step.Outcome))
 		}
-		cr.res.Method.Ladder = append(cr.res.Method.Ladder, Note{Fact: fact.New(ReplayMode, params...)})
+		cr.made.Ladder = append(cr.made.Ladder, Note{Fact: fact.New(ReplayMode, params...)})
 	}
 	cr.notes.unmatched(t.Unmatched)
 	for i := range t.Groups {
 		g := &t.Groups[i]
 		key := kernelKey{g.Demangled, wide(g.Grid), wide(g.Block)}
 		if k, ok := cr.byKey[key]; ok {
-			cr.res.Kernels[k].Reason = &g.Reason.Fact
-			cr.chosen[cr.res.Kernels[k].ID] = g.Chosen
+			cr.made.Kernels[k].Reason = &g.Reason.Fact
+			cr.chosen[cr.made.Kernels[k].ID] = g.Chosen
 			continue
 		}
-		for k := range cr.res.Kernels {
-			row := &cr.res.Kernels[k]
+		for k := range cr.made.Kernels {
+			row := &cr.made.Kernels[k]
 			if row.Grid == key.grid && row.Block == key.block && row.Mangled != "" && row.Mangled == g.Mangled {
 				row.Reason = &g.Reason.Fact
 				cr.chosen[row.ID] = g.Chosen
@@ -310,8 +310,8 @@ func (cr *counterReader) reasons(t *pick.Targets) {
 			left[k.Kernel] = &t.LeftOut[i].Reason.Fact
 		}
 	}
-	for i := range cr.res.Kernels {
-		if k := &cr.res.Kernels[i]; k.Reason == nil {
+	for i := range cr.made.Kernels {
+		if k := &cr.made.Kernels[i]; k.Reason == nil {
 			k.Reason = left[k.Short]
 		}
 	}
@@ -329,8 +329,8 @@ var regionMetrics = []string{
 // countRegions gives regions the counters of their launches.
 func (j *judgment) countRegions() {
 	if j.regions == nil {
-		for i := range j.res.Regions {
-			j.res.Regions[i].Why = new(fact.New(regionNoCounters))
+		for i := range j.regionRows {
+			j.regionRows[i].Why = new(fact.New(regionNoCounters))
 		}
 		return
 	}
@@ -339,8 +339,8 @@ func (j *judgment) countRegions() {
 		r := &j.regions.Regions[i]
 		rows[regionRef{r.Path, r.Domain, r.Style}] = r
 	}
-	for i := range j.res.Regions {
-		out := &j.res.Regions[i]
+	for i := range j.regionRows {
+		out := &j.regionRows[i]
 		style := "PushPop"
 		if out.Style == "startend" {
 			style = "StartEnd"
@@ -359,7 +359,7 @@ func (j *judgment) countRegions() {
 
 func (j *judgment) regionCounters(r *pick.Region, out *Region) (*RegionCounters, *fact.Fact) {
 	if r.Whole != nil && out.Process == nil && out.Device == nil {
-		c := &RegionCounters{Method: j.res.rangeReplay(), Coverage: 1, Metrics: []RegionMetric{}}
+		c := &RegionCounters{Method: rangeReplay(j.commands), Coverage: 1, Metrics: []RegionMetric{}}
 		if r.Whole.Of > 0 && r.Whole.Ranges < r.Whole.Of {
 			c.Coverage = float64(r.Whole.Ranges) / float64(r.Whole.Of)
 			c.Note = []fact.Fact{fact.New(rangesPartial, fact.Count("n", r.Whole.Ranges), fact.Count("of", r.Whole.Of))}
@@ -395,9 +395,9 @@ func (j *judgment) regionCounters(r *pick.Region, out *Region) (*RegionCounters,
 
 // rangeReplay is the mode that whole ranges were counted in: that of the last
 // command, for it is the one whose results there are.
-func (r *Result) rangeReplay() string {
+func rangeReplay(commands []StageCommand) string {
 	mode := "range"
-	for _, c := range r.Method.Commands {
+	for _, c := range commands {
 		for _, tried := range []string{"range", "app-range"} {
 			if c.Stage == "ncu" && c.has("--replay-mode="+tried) {
 				mode = tried
@@ -470,7 +470,7 @@ func (j *judgment) timesUnderNcu(s *pick.RegionSums) []fact.Fact {
 			code = shorterUnderNcu
 		}
 		if math.Abs(x) > slower {
-			return []fact.Fact{fact.New(code, append(j.underNcu(j.res), fact.Share("share", math.Abs(x)))...)}
+			return []fact.Fact{fact.New(code, append(j.underNcu(j.commands), fact.Share("share", math.Abs(x)))...)}
 		}
 	}
 	return nil

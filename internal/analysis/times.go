@@ -69,15 +69,50 @@ type queueOf struct{ region, queue uint32 }
 
 type callTime struct{ calls, ns int64 }
 
-// A timelineReader reads a timeline into a result: totals, kernels, regions,
-// stages, scope and overview. It returns the timeline with what later steps ask
-// it, and changes neither afterwards.
+// timelineRows are the parts of a Result that a timeline tells. The environment, the
+// command and the totals begin with what the run recorded; the rest is empty
+// without a timeline, but for the stages that the workload timed.
+type timelineRows struct {
+	Environment  Environment
+	Command      []string
+	Totals       Totals
+	Scope        *Scope
+	Stages       []Stage
+	Regions      []Region
+	RegionGroups []Region
+	Kernels      []Kernel
+	Categories   []CategoryTime
+	Modules      []ModuleBox
+	Steps        *StepTimes
+	Sampling     *Sampling
+	Sampled      []SampledRegion
+	Overview     Overview
+}
+
+// rowsOf are the rows of a result, to go on from.
+func (r *Result) rowsOf() *timelineRows {
+	return &timelineRows{
+		r.Environment, r.Workload.Command, r.Totals, r.Scope, r.Stages, r.Regions, r.RegionGroups, r.Kernels, r.Categories, r.Modules,
+		r.Steps, r.Sampling, r.Sampled, r.Overview,
+	}
+}
+
+// takeTimeline takes over the rows that a timeline tells.
+func (r *Result) takeTimeline(t *timelineRows) {
+	r.Environment, r.Workload.Command, r.Totals, r.Scope = t.Environment, t.Command, t.Totals, t.Scope
+	r.Stages, r.Regions, r.RegionGroups, r.Kernels, r.Categories = t.Stages, t.Regions, t.RegionGroups, t.Kernels, t.Categories
+	r.Modules, r.Steps, r.Sampling, r.Sampled, r.Overview = t.Modules, t.Steps, t.Sampling, t.Sampled, t.Overview
+}
+
+// A timelineReader reads a timeline: totals, kernels, regions, stages, scope and
+// overview. It makes rows, and the timeline with what later steps ask it; it changes
+// neither afterwards.
 type timelineReader struct {
 	rules
 	in         *Input
 	run        *runRecord
 	self       selfTimes
-	res        *Result
+	made       *timelineRows
 	notes      *notes
 	brief      bool                   // a further timeline, of which no overview is drawn
 	tl         *timed                 // nil before it was read, and without one
@@ -164,8 +199,8 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 		tr.notes.add(Note{Fact: w, File: tr.in.rel(tr.in.timeline())})
 	}
 	tr.tl.engine = engineSteps(t, tr.in.Identity(tr.in.timeline()).Window)
-	if tr.res.Sampling = samplingOf(t); tr.res.Sampling != nil && !tr.brief {
-		tr.res.Sampled = sampleRegions(t)
+	if tr.made.Sampling = samplingOf(t); tr.made.Sampling != nil && !tr.brief {
+		tr.made.Sampled = sampleRegions(t)
 	}
 	tr.environmentOf(t)
 	tr.run.checkCaptureTime(t.Session.StartUTC, tr.notes)
@@ -173,7 +208,7 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 	drop, overview := func() {}, func() {}
 	if !tr.brief {
 		var err error
-		if tr.res.Steps, err = tr.findSteps(ctx); err != nil {
+		if tr.made.Steps, err = tr.findSteps(ctx); err != nil {
 			return err
 		}
 		var wait func()
@@ -199,18 +234,18 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 // it is not known whether there was any.
 func (tr *timelineReader) withoutSplits() {
 	none := Split{Busy: []TimePart{}, Idle: []TimePart{}}
-	tr.res.Totals.Split = nil
-	if tr.res.Scope != nil {
-		tr.res.Scope.Split = nil
+	tr.made.Totals.Split = nil
+	if tr.made.Scope != nil {
+		tr.made.Scope.Split = nil
 	}
-	if len(tr.res.Stages) == 1 && tr.res.Stages[0].Region == "" { // the whole, of which nothing is known
-		tr.res.Stages = []Stage{}
+	if len(tr.made.Stages) == 1 && tr.made.Stages[0].Region == "" { // the whole, of which nothing is known
+		tr.made.Stages = []Stage{}
 	}
-	for i := range tr.res.Stages {
-		tr.res.Stages[i].Split = none
+	for i := range tr.made.Stages {
+		tr.made.Stages[i].Split = none
 	}
-	for i := range tr.res.Regions {
-		tr.res.Regions[i].Split = none
+	for i := range tr.made.Regions {
+		tr.made.Regions[i].Split = none
 	}
 }
 
@@ -365,7 +400,7 @@ func (tl *timed) split(ns []int64) Split {
 
 func (tr *timelineReader) sumTotals() {
 	tl := tr.tl
-	t, tot := tl.t, &tr.res.Totals
+	t, tot := tl.t, &tr.made.Totals
 	tot.WallNS = max(0, timeline.Since(tl.lo, tl.hi))
 	info := t.Info()
 	var first, last int64
@@ -398,7 +433,7 @@ func (tr *timelineReader) sumTotals() {
 }
 
 func (tr *timelineReader) environmentOf(t *timeline.Timeline) {
-	env := &tr.res.Environment
+	env := &tr.made.Environment
 	used := tr.tl.devices()
 	for _, g := range t.GPUs {
 		if len(used) > 0 && !slices.Contains(used, g.CUDADevice) {
@@ -427,8 +462,8 @@ func (tr *timelineReader) environmentOf(t *timeline.Timeline) {
 			setText(&env.CUDA, version(cudaVersion(p.Value)))
 		}
 	}
-	if len(tr.res.Workload.Command) == 0 && t.Source.Command != "" {
-		tr.res.Workload.Command = strings.Fields(t.Source.Command)
+	if len(tr.made.Command) == 0 && t.Source.Command != "" {
+		tr.made.Command = strings.Fields(t.Source.Command)
 	}
 }
 

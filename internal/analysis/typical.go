@@ -14,8 +14,8 @@ type Typical struct {
 
 // findTypical finds for each stage what stands for the rest of it in the timeline.
 func (tr *timelineReader) findTypical() {
-	for i := range tr.res.Stages {
-		s := &tr.res.Stages[i]
+	for i := range tr.made.Stages {
+		s := &tr.made.Stages[i]
 		kind, spans := "step", tr.tl.stepsOf(s.Name)
 		if len(spans) == 0 {
 			kind, spans = "pass", tr.tl.passesOf(s)

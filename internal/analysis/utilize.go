@@ -14,34 +14,51 @@ import (
 	"github.com/deepprof/deepprof/internal/gpu"
 )
 
-// A utilizer says how much of the GPUs stages and the steps of a server use. It
-// writes that into them, and what was told of the model into the result.
+// A utilizer says how much of the GPUs stages and the steps of a server use: it adds
+// that to its rows.
 type utilizer struct {
 	*counters
-	in    *Input
-	run   *runRecord
-	self  selfTimes
-	res   *Result
-	notes *notes
-	tl    *timed // nil without a timeline
-	found []Finding
+	in       *Input
+	run      *runRecord
+	self     selfTimes
+	gpus     []GPU
+	roofs    []Peak
+	commands []StageCommand // of the run
+	notes    *notes
+	tl       *timed // nil without a timeline
+	useRows
+}
+
+// useRows are the parts of a Result that a utilizer adds to, or makes.
+type useRows struct {
+	stages      []Stage
+	kernels     []Kernel  // notes beside their points
+	regionRows  []Region  // notes on their counters
+	workload    Workload  // with what the work of the model tells of it
+	assumptions []Note    // that the work of the model rests on
+	found       []Finding // that are doubtful
+}
+
+// takeUse takes over how much of the GPUs is used, and what the model is.
+func (r *Result) takeUse(u *useRows) {
+	r.Stages, r.Kernels, r.Regions, r.Workload = u.stages, u.kernels, u.regionRows, u.workload
+	r.Method.Assumptions = append(r.Method.Assumptions, u.assumptions...)
 }
 
 // utilize holds the work of each stage against the peaks, two ways: by the
-// model's arithmetic over the clean time, and by counters over the region. It
-// returns what it found doubtful.
-func (ut *utilizer) utilize() ([]Finding, error) {
+// model's arithmetic over the clean time, and by counters over the region.
+func (ut *utilizer) utilize() error {
 	work := ut.stageWork()
 	if ut.in.counted != nil {
 		if err := ut.countedWork(work); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := ut.unusedFlops(work); err != nil {
-		return nil, err
+		return err
 	}
-	for i := range ut.res.Stages {
-		s := &ut.res.Stages[i]
+	for i := range ut.stages {
+		s := &ut.stages[i]
 		seconds, note := ut.secondsOf(s)
 		counted := ut.countStage(i)
 		if !s.Steps { // the work of steps goes by their batches
@@ -54,7 +71,7 @@ func (ut *utilizer) utilize() ([]Finding, error) {
 		ut.executed(s, counted)
 	}
 	ut.noteScaled()
-	return ut.found, nil
+	return nil
 }
 
 // stageWork is what the caller computed; flops.json fills in what it lacks.
@@ -67,7 +84,7 @@ func (ut *utilizer) stageWork() map[string]StageWork {
 		return work
 	}
 	dtype := ""
-	if m := ut.res.Workload.Model; m != nil {
+	if m := ut.workload.Model; m != nil {
 		dtype = m.DType
 	}
 	if f, err := format.Open(ut.in.Flops); err == nil {
@@ -110,7 +127,7 @@ func (ut *utilizer) stageWork() map[string]StageWork {
 // addImages puts the pictures of a prompt, whose tokens come on top of its text,
 // after its length.
 func (ut *utilizer) addImages(r *flops.Report) {
-	w := &ut.res.Workload
+	w := &ut.workload
 	at := slices.IndexFunc(w.Shape, func(f Fact) bool { return f.Name == promptLength })
 	if r.Shape.Images <= 0 || at < 0 {
 		return
@@ -183,7 +200,7 @@ func (ut *utilizer) analytic(s *Stage, index int, w StageWork, seconds float64, 
 // utilization divides work by time and peak. More than the GPU can do is no result
 // but a contradiction.
 func (ut *utilizer) utilization(u Utilization, amount float64, peakID string, stage int) Utilization {
-	if len(ut.res.Environment.GPUs) == 0 {
+	if len(ut.gpus) == 0 {
 		u.Why = because(codeNoGPU)
 		return u
 	}
@@ -218,7 +235,7 @@ func (ut *utilizer) utilization(u Utilization, amount float64, peakID string, st
 
 // besideRoof holds the same work against the roof at the clock that ncu saw.
 func (ut *utilizer) besideRoof(u *Utilization, id string, gpus int) {
-	for _, roof := range ut.res.Roofline.Roofs {
+	for _, roof := range ut.roofs {
 		if roof.ID == id && roof.Value > 0 && roof.Unit == "flop/s" {
 			share := u.Achieved / roof.Value / float64(gpus)
 			roof.Value *= float64(gpus)
@@ -231,13 +248,13 @@ func (ut *utilizer) besideRoof(u *Utilization, id string, gpus int) {
 // known.
 func (ut *utilizer) stageGPUs(stage int) []*GPU {
 	var list []*GPU
-	for i := range ut.res.Environment.GPUs {
-		if g := &ut.res.Environment.GPUs[i]; ut.tl != nil && ut.usesGPU(stage, g.Device) {
+	for i := range ut.gpus {
+		if g := &ut.gpus[i]; ut.tl != nil && ut.usesGPU(stage, g.Device) {
 			list = append(list, g)
 		}
 	}
 	if len(list) == 0 {
-		list = []*GPU{&ut.res.Environment.GPUs[0]}
+		list = []*GPU{&ut.gpus[0]}
 	}
 	return list
 }
@@ -246,11 +263,11 @@ func (ut *utilizer) usesGPU(stage, device int) bool {
 	if !slices.Contains(ut.tl.devices(), device) {
 		return false
 	}
-	if len(ut.res.Stages[stage].ids) == 0 {
+	if len(ut.stages[stage].ids) == 0 {
 		return true
 	}
 	used := ut.tl.rangesOf(device)
-	for _, id := range ut.res.Stages[stage].ids {
+	for _, id := range ut.stages[stage].ids {
 		if slices.ContainsFunc(ut.tl.instances[id], func(r uint32) bool { return used[r] }) {
 			return true
 		}
@@ -295,7 +312,7 @@ func (ut *utilizer) fromCounters(s *Stage, index int, seconds float64, note []fa
 		s.MBU = append(s.MBU, u)
 	} else if counted.bytes > 0 {
 		u.Why = slices.Concat(u.Why, scaledFact(counted.bytesScaled, counted.bytes, "bytes"))
-		if ut.res.emptiesCaches() {
+		if emptiesCaches(ut.commands) {
 			u.Why = slices.Concat(u.Why, because(codeCachesFlushed))
 		}
 		s.MBU = append(s.MBU, ut.utilization(u, counted.bytes/float64(s.Passes), levelDRAM, index))
@@ -353,7 +370,7 @@ func (ut *utilizer) executed(s *Stage, counted *stageCounts) {
 	if code == codeExecutedPadding {
 		ut.notePadding(s, times)
 	}
-	if slices.Contains(newStageClock(ut.res.Stages, ut.tl, ut.self).stagesInScope(), s) {
+	if slices.Contains(newStageClock(ut.stages, ut.tl, ut.self).stagesInScope(), s) {
 		ut.found = append(ut.found, Finding{ID: "executed-" + s.Name, Weight: weightLow, Fact: f})
 	}
 }
@@ -361,8 +378,8 @@ func (ut *utilizer) executed(s *Stage, counted *stageCounts) {
 // notePadding says beside the tensor points of the kernels of a stage that tiles
 // are padded: a point counts what was executed.
 func (ut *utilizer) notePadding(s *Stage, times float64) {
-	for i := range ut.res.Kernels {
-		k := &ut.res.Kernels[i]
+	for i := range ut.kernels {
+		k := &ut.kernels[i]
 		tensor := slices.ContainsFunc(k.Point, func(p Point) bool { return gpu.DType(p.DType).Tensor() })
 		if tensor && 2*stageTime(k, s.Name) >= k.TotalNS {
 			k.PointNote = fact.New(codePadded, s.param(), fact.Num("factor", fact.KindFactor, times))

@@ -43,9 +43,10 @@ func twoSizes(t *testing.T, flops float64) *state {
 	set("sm__ops_path_tensor_src_bf16_dst_fp32.sum", flops)
 	set("dram__bytes_read.sum", 1000)
 	set("dram__bytes_write.sum", 0)
-	a.reader().takeReport("made", &ncurep.Report{Results: []*ncurep.Result{res}})
+	a.counting(func(r *counterReader) { r.takeReport("made", &ncurep.Report{Results: []*ncurep.Result{res}}) })
 	a.reader().chooseSpeakers()
-	if err := a.reader().readTargets(); err != nil {
+	var err error
+	if a.counting(func(r *counterReader) { err = r.readTargets() }); err != nil {
 		t.Fatal(err)
 	}
 	a.judgment().countRegions()
@@ -132,7 +133,9 @@ func TestShapeOfImages(t *testing.T) {
 	}
 	a := analyzerWith(Input{Flops: path})
 	a.res.Workload.Shape = []Fact{{"batch_size", "1"}, {promptLength, "16"}, {"new_tokens", "32"}}
-	a.utilizer().stageWork()
+	u := a.utilizer()
+	u.stageWork()
+	a.res.takeUse(&u.useRows)
 	want := []Fact{{"batch_size", "1"}, {promptLength, "16"}, {"images", "1"}, {"image_size_px", "1024"}, {"prompt_tokens_with_images", "273"}, {"new_tokens", "32"}}
 	if !slices.Equal(a.res.Workload.Shape, want) || len(a.res.Method.Assumptions) != 1 {
 		t.Errorf("%+v, %+v, %+v", a.res.Workload.Shape, a.res.Method.Assumptions, a.notes.warnings)

@@ -44,7 +44,7 @@ func TestUnderNcu(t *testing.T) {
 	} {
 		a := newState(&analyzer{res: newResult(Input{})}, nil, counters{counted: []*launch{{res: &ncurep.Result{ClockLocked: c.locked}}}})
 		a.res.Method.Commands = []StageCommand{{Stage: "nsys", Command: "nsys --cache-control=none"}, {Stage: "ncu", Command: c.command}}
-		if got := fact.New("x", a.underNcu(a.res)...).Params["does"].List; !slices.Equal(got, c.want) {
+		if got := fact.New("x", a.underNcu(a.res.Method.Commands)...).Params["does"].List; !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestRangeReplay(t *testing.T) {
 	a := analyzerWith(Input{})
 	for _, c := range []struct{ command, want string }{{"ncu prog", "range"}, {"ncu --replay-mode=range prog", "range"}, {"ncu --replay-mode=app-range prog", "app-range"}} {
 		a.res.Method.Commands = append(a.res.Method.Commands, StageCommand{Stage: "ncu", Command: c.command})
-		if got := a.res.rangeReplay(); got != c.want {
+		if got := rangeReplay(a.res.Method.Commands); got != c.want {
 			t.Errorf("%s: %s, want %s", c.command, got, c.want)
 		}
 	}
