@@ -18,6 +18,7 @@ import (
 // comment names the parameters.
 const (
 	environmentLeft fact.Code = "environment-left"    // error
+	samplesOver     fact.Code = "samples-over-bound"  // size, limit
 	longTimeline    fact.Code = "long-timeline"       // span
 	LongAhead       fact.Code = "long-timeline-ahead" // span
 )
@@ -76,6 +77,11 @@ func readTimeline(ctx context.Context, n plan.Nsys, target string) (*Content, er
 	if took := t.Span(); took > LongTimeline {
 		content.Warnings = append(content.Warnings, fact.New(longTimeline, fact.NS("span", took)))
 	}
+	over, err := checkSamples(ctx, f, maxSampleBytes)
+	if err != nil {
+		return nil, err
+	}
+	content.Warnings = append(content.Warnings, over...)
 	content.Rows[DataKernels] = int64(len(t.Kernels) + len(t.Graphs))
 	content.Rows[DataRanges] = int64(len(t.Ranges))
 	for _, name := range AskedTables(n) {

@@ -19,6 +19,7 @@ var pipelineWords = map[fact.Code]words{
 	"flops-agree":           {Text: "FLOPs agree with torch's FlopCounterMode"},
 	"flops-disagree":        {Text: "FLOPs do not agree with torch's FlopCounterMode"},
 	"flops-differ":          {Text: "{stage}: {ours:FLOP|FLOPs} from the config, {torch} by torch ({relative})"},
+	"samples-over-bound":    {Text: "the export holds {size} of sampled counters, more than the {limit} that they are to keep within: the program took longer than was foreseen", Next: "lower pipeline.nsys.gpu_metrics_hz, or capture a part of it (pipeline.nsys.duration)"},
 	"environment-left":      {Text: "the environment that nsys stored is still in the export: {error}"},
 	"session-says":          {Text: "{text}"}, // of runs before sessions stated facts
 	"session-note":          {Text: "{text}"}, // the same

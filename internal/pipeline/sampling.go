@@ -22,11 +22,18 @@ func (j *job) sampling() (hz int, gpus string) {
 	if !n.SamplesCounters() || !permitted || j.store != nil && exists(j.store.Path(samplesOff)) {
 		return 0, ""
 	}
-	length := j.unprofiledTime()
+	return capture.SampleRate(j.plan, j.sampledSpan(), j.gpus)
+}
+
+// sampledSpan is how long counters will be sampled at most; 0 where nothing bounds it.
+func (j *job) sampledSpan() time.Duration {
 	if s := j.plan.Pipeline.Server; workload.Serves(j.plan) { // its start is not sampled
-		length = time.Duration(s.Windows) * s.Window
+		return time.Duration(s.Windows) * s.Window
 	}
-	return capture.SampleRate(j.plan, length, j.gpus)
+	if j.store == nil && j.plan.Pipeline.Unprofiled.Enable { // a dry run: it will be known
+		return time.Second
+	}
+	return capture.SampledSpan(j.plan.Pipeline.Nsys, j.unprofiledTime())
 }
 
 // withoutSamples tells whether a capture is to be made again without sampling:
@@ -52,6 +59,8 @@ func (j *job) sampledNote() {
 	hz, _ := j.sampling()
 	switch {
 	case !n.SamplesCounters() || n.GPUMetrics == "auto" && !j.counts || hz == n.GPUMetricsHz: // doctor's row says what is missing
+	case j.sampledSpan() == 0:
+		j.tell(samplesUnbounded)
 	case hz == 0:
 		j.tell(samplesTooLong, fact.Num("rate", fact.KindHertz, capture.MinSampleHz))
 	default:

@@ -28,6 +28,7 @@ const (
 	noOneTimeline    fact.Code = "no-one-timeline"   // key
 	samplesGivenUp   fact.Code = "samples-given-up"  // why
 	samplesTooLong   fact.Code = "samples-too-long"  // rate
+	samplesUnbounded fact.Code = "samples-unbounded"
 	samplesSlower    fact.Code = "samples-slower"    // rate
 	noCommunicator   fact.Code = "no-communicator"   // tool
 	noPerConfig      fact.Code = "no-per-config"     // tool, n
