@@ -38,9 +38,9 @@ func withBriefNames(f fact.Fact) fact.Fact {
 // headlineWords are the verdicts: Text may have more than 20 words, Short may not.
 var headlineWords = map[fact.Code]words{
 	"headline-rank":    {Text: "[Rank {rank}][Process {process}] keeps the others waiting for {ns}, {share} of the time of the median rank.", Short: "[Rank {rank}][Process {process}] keeps the others waiting for {ns}"},
-	"headline-launch":  {Text: "{stage} waits for the host {share} of its time[: CUDA graphs save at most {gain} of {of}].", Short: "{stage} waits for the host {share} of its time"},
-	"headline-ahead":   {Text: "{stage} waits for the host {share} of its time[: launching graphs ahead saves at most {gain}].", Short: "{stage} waits for the host {share} of its time"},
-	"headline-idle":    {Text: "No kernel runs in {share} of {stage}; the main cause: {cause}."},
+	"headline-launch":  {Text: "{stage} waits for the host ({share} under nsys)[: CUDA graphs save at most {gain} of {of}].", Short: "{stage} waits for the host ({share} under nsys)"},
+	"headline-ahead":   {Text: "{stage} waits for the host ({share} under nsys)[: launching graphs ahead saves at most {gain}].", Short: "{stage} waits for the host ({share} under nsys)"},
+	"headline-idle":    {Text: "No kernel runs in {share} of {stage} under nsys; the main cause: {cause}.", Short: "No kernel runs in {share} of {stage} under nsys"},
 	"headline-busy":    {Text: "Kernels run in {share} of {stage}: they decide how long it takes[, and their limiter is {limits}].", Short: "Kernels run in {share} of {stage}[; limiter: {limits}]"},
 	"headline-token":   {Text: "The next token takes {period}; the GPU works on decode for {busy} of it."},
 	"headline-limit":   {Text: "The limiter of {share} of the counted GPU time is {kind}."},
