@@ -23,8 +23,8 @@ type LayerLine struct {
 
 // LayerView is one row a place in the model, or a module.
 var LayerView = View[LayerLine]{
-	Name: "layers", Order: Order{Key: "gpu_ns", Descending: true}, Everything: "--all",
-	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module, the one without a stage work that no range was open around; limiter, FLOPs, bytes, HFU and MBU are of the same kernels as the GPU time, by the launch that was counted of each kernel, grid and block; HFU and MBU are of the peaks, over the GPU time of these kernels; MFU is of the FLOPs that matrix products, convolutions, experts and attention of the module ask for by the shapes of weights and inputs, which annotation notes; of causal attention half of the pairs count",
+	Name: "layers", Order: Order{Key: "gpu_ns", Descending: true, Words: "stages by GPU time, then layers by GPU time"}, Everything: "--all",
+	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module, the one without a stage work that no range was open around when it was launched or, in a CUDA graph, captured; limiter, FLOPs, bytes, HFU and MBU are of the same kernels as the GPU time, by the launch that was counted of each kernel, grid and block; HFU and MBU are of the peaks, over the GPU time of these kernels; MFU is of the FLOPs that matrix products, convolutions, experts and attention of the module ask for by the shapes of weights and inputs, which annotation notes; of causal attention half of the pairs count",
 	Columns: []Column[LayerLine]{
 		{Key: "stage", Value: func(r *LayerLine) any { return r.Stage }, Show: func(r *LayerLine) any { return orNoStage(r.Stage) }},
 		{Key: "layer", Format: Name, Value: func(r *LayerLine) any { return r.Layer }, Show: func(r *LayerLine) any { return orNone(r.Layer) }},

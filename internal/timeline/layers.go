@@ -48,16 +48,19 @@ var detectedSteps = []string{DetectedRepeat, DetectedInner}
 var layerIndex = regexp.MustCompile(`\.\d+`)
 
 // Layers sums regions by stage and place in the model. With each, every module
-// has a row of its own. Rows are those of RegionRows, not grouped.
+// has a row of its own. Rows are those of RegionRows, not grouped; ids that change
+// from one instance to the next tell no stages and modules apart.
 func Layers(rows []RegionRow, each bool) []LayerRow {
 	type key struct{ stage, layer string }
 	type stage struct{ ns, passes, steps int64 }
 	stages := map[string]*stage{}
 	byKey := map[key]*LayerRow{}
 	var order []key
+	modules := map[string]bool{}
 	for i := range rows {
 		r := &rows[i]
-		parts := nvtx.SplitPath(r.Path)
+		path := nvtx.WithoutIDs(r.Path)
+		parts := nvtx.SplitPath(path)
 		s := stages[parts[0]]
 		if s == nil {
 			s = &stage{}
@@ -88,7 +91,10 @@ func Layers(rows []RegionRow, each bool) []LayerRow {
 		row.NS += r.ExclusiveNS
 		row.Launches += r.ExclusiveCalls
 		if k.layer != "" {
-			row.Modules++
+			if !modules[path] {
+				modules[path] = true
+				row.Modules++
+			}
 			row.Calls += r.Instances
 			row.InclusiveNS += r.InclusiveNS
 		}

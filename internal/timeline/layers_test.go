@@ -54,6 +54,23 @@ func TestLayersAddUp(t *testing.T) {
 	}
 }
 
+// TestLayersWithoutIDs: the ids of autograd change with each call of an operator,
+// and make no stages and modules of their own.
+func TestLayersWithoutIDs(t *testing.T) {
+	got := Layers([]RegionRow{
+		region("Flash, seq = 1, op_id = 10", 1, 2, 50, 0, 0),
+		region("Flash, seq = 1, op_id = 10/aten::attn, op_id = 11", 1, 2, 50, 2, 50),
+		region("Flash, seq = 2, op_id = 20", 1, 1, 30, 0, 0),
+		region("Flash, seq = 2, op_id = 20/aten::attn, op_id = 21", 1, 1, 30, 1, 30),
+	}, false)
+	if len(got) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	if r := got[0]; r.Stage != "Flash" || r.Layer != "aten::attn" || r.Modules != 1 || r.Calls != 2 || r.Launches != 3 || r.NS != 80 || r.Share != 1 || r.Passes != 2 || r.PerStepNS != 40 || len(r.Paths()) != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestSteps(t *testing.T) {
 	var rows []RangeRow
 	for i := range 5 {
