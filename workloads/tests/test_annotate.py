@@ -1,5 +1,6 @@
 """Annotation of programs that know nothing of it: each test is a program in a process of its own."""
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -471,6 +472,27 @@ print(grads)
         self.assertTrue(self.paths())
         self.assertEqual(annotated, self.run_program(program, DEEPPROF_ANNOTATE="none"))
         self.assertIn("scope: __module.layers.0/__module.layers.0.attn", annotated)
+
+    def test_dynamo_makes_the_same_graphs(self):
+        """Modules compiled from outside and in place, a function, a graph break: same graphs, breaks and outputs, and
+        one range for each call of what is compiled."""
+        if importlib.util.find_spec("torch._dynamo") is None:
+            self.skipTest("torch 1 has no dynamo")
+        folder = HERE.parent.parent / "scripts" / "validate" / "annotate.d"
+        program = f"""
+import runpy, sys
+sys.path.insert(0, {str(folder)!r})
+sys.argv = ["program.py", "dynamo", "--passes", "1"]
+runpy.run_path({str(folder / "program.py")!r}, run_name="__main__")
+"""
+        told = []
+        for mode in ("none", "auto"):
+            out = self.run_program(program, DEEPPROF_ANNOTATE=mode, DEVICE="cpu", USER="root")
+            lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+            told.append((lines[0]["dynamo"], lines[1]["outputs"]))
+        self.assertEqual(told[0], told[1])
+        eager = self.paths().index("Model/last/1") + 1  # the call before anything is compiled
+        self.assertEqual(self.paths()[eager:], ["Model", "Model", "Talks"] * 2)
 
     def test_an_exception_closes_the_ranges(self):
         self.run_program(
