@@ -82,6 +82,9 @@ func TestDetectedPhasesAreTheDefaultScope(t *testing.T) {
 	if len(r.Regions) == 0 {
 		t.Error("no regions")
 	}
+	if r.Steps == nil || len(r.Steps.Groups) != 1 || r.Steps.Groups[0].Stage != timeline.DetectedDomain+"@"+timeline.DetectedRepeat || r.Steps.Groups[0].Steps != 6 {
+		t.Errorf("steps %+v", r.Steps)
+	}
 }
 
 func TestInjectedRegionsAreMarked(t *testing.T) {

@@ -96,8 +96,12 @@ func (s *StepLayers) add(k *Kernel, open []int, layer, step int) {
 
 // isStep tells whether a range is a step, as Steps does.
 func (t *Timeline) isStep(a *Attribution, i int) bool {
-	name := t.Name(t.Ranges[i].Name)
+	r := &t.Ranges[i]
+	name := t.Name(r.Name)
 	if _, known := engine.ParseStep(name); known {
+		return true
+	}
+	if slices.Contains(detectedSteps, name) && t.Name(t.Domains[r.Domain].Name) == DetectedDomain {
 		return true
 	}
 	node := a.RangeNode(i)
