@@ -83,7 +83,19 @@ var engines = []Engine{
 		Profile: &Profile{Start: "/engine/control/start_profile", Stop: "/engine/control/stop_profile", Body: `{"activities":["CUDA_PROFILER"]}`, Port: "9090"},
 	},
 	{
-		Name: Dynamo, Commands: []string{"dynamo.frontend", "dynamo.vllm", "dynamo.trtllm", "dynamo"},
+		// Its workers of TensorRT-LLM have no profile endpoints.
+		Name: Dynamo, Commands: []string{"dynamo.trtllm"},
+		Env: []string{"DYN_NVTX=1", "TLLM_LLMAPI_ENABLE_NVTX=1", "TLLM_NVTX_DEBUG=1"}, Port: "8000", PortFlags: []string{"--http-port"}, Ready: "/health",
+	},
+	{
+		// What vLLM needs, as it is handed on.
+		Name: Dynamo, Commands: []string{"dynamo.vllm"},
+		Env:  []string{"DYN_NVTX=1", "DYN_SYSTEM_PORT=9090", "VLLM_WORKER_MULTIPROC_METHOD=spawn", "VLLM_NVTX_SCOPES_FOR_PROFILING=1"},
+		Args: []string{`--profiler-config={"profiler":"cuda"}`}, Port: "8000", PortFlags: []string{"--http-port"}, Ready: "/health",
+		Profile: &Profile{Start: "/engine/control/start_profile", Stop: "/engine/control/stop_profile", Body: "{}", Port: "9090"},
+	},
+	{
+		Name: Dynamo, Commands: []string{"dynamo.frontend", "dynamo"},
 		Env: []string{"DYN_NVTX=1", "DYN_SYSTEM_PORT=9090", "VLLM_WORKER_MULTIPROC_METHOD=spawn"}, Port: "8000", PortFlags: []string{"--http-port"}, Ready: "/health",
 		Profile: &Profile{Start: "/engine/control/start_profile", Stop: "/engine/control/stop_profile", Body: "{}", Port: "9090"},
 	},
@@ -108,7 +120,12 @@ var engines = []Engine{
 		Name: TRTLLM, Commands: []string{"trtllm-serve", "tensorrt_llm.commands.serve"},
 		Env: []string{"TLLM_LLMAPI_ENABLE_NVTX=1", "TLLM_NVTX_DEBUG=1"}, Port: "8000", PortFlags: []string{"--port"}, Ready: "/health",
 	},
-	{Name: LlamaCpp, Commands: []string{"llama-server", "llama.cpp"}, Port: "8080", PortFlags: []string{"--port"}, Ready: "/health"},
+	{
+		// /metrics exists where it is asked for, and no longer tells the use of the cache.
+		// A step is a call of llama_decode().
+		Name: LlamaCpp, Commands: []string{"llama-server", "llama.cpp"}, Env: []string{"LLAMA_ARG_ENDPOINT_METRICS=1"}, Port: "8080", PortFlags: []string{"--port"}, Ready: "/health",
+		StepMetric: "llamacpp:n_decode_total",
+	},
 	{Name: Plain, Port: "8000", PortFlags: []string{"--port"}},
 }
 

@@ -63,6 +63,14 @@ func TestURL(t *testing.T) {
 			t.Errorf("%s is asked %s to start its profiler", command, e.Profile.Body)
 		}
 	}
+	if e := Find(Auto, []string{"python3", "-m", "dynamo.trtllm"}); e.Name != Dynamo || e.Profile != nil {
+		t.Errorf("workers of TensorRT-LLM are asked %+v", e.Profile)
+	}
+	worker := []string{"python3", "-m", "dynamo.vllm", "--model", "M"}
+	v := Find(Auto, worker)
+	if got := v.Command(worker); got[len(got)-1] != `--profiler-config={"profiler":"cuda"}` || len(v.Command(got)) != len(got) {
+		t.Errorf("got %q", got)
+	}
 	e := Find(Dynamo, nil)
 	if start, _, ok := e.ProfileURLs("http://127.0.0.1:8080"); !ok || start != "http://127.0.0.1:9090/engine/control/start_profile" {
 		t.Errorf("got %s", start)
