@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
 )
@@ -343,9 +344,9 @@ func (row *RegionRow) spread(ns []int64) {
 	}
 }
 
-// groupPaths gives each region the path of its group, in which ids are taken out
-// and numbers that count instances are "#", and the region of that group that was opened
-// first.
+// groupPaths gives each region the path of its group, in which ids are taken out,
+// numbers that count instances are "#" and steps of a serving engine go by their kind, and the region
+// of that group that was opened first.
 func (a *Attribution) groupPaths() (paths []string, first []uint32) {
 	var g nvtx.Grouper
 	for id := 1; id < len(a.nodes); id++ {
@@ -361,6 +362,9 @@ func (a *Attribution) groupPaths() (paths []string, first []uint32) {
 	for id := 1; id < len(a.nodes); id++ { // a parent has the lower number
 		n := &a.nodes[id]
 		name := g.Group(a.Path(n.parent), a.nodeName(uint32(id)))
+		if s, ok := engine.ParseStep(a.nodeName(uint32(id))); ok && s.Kind != engine.Unknown {
+			name = string(s.Kind)
+		}
 		stacks[id] = append(slices.Clip(stacks[n.parent]), nvtx.Range{Name: name, Domain: a.t.Name(n.key.domain)})
 		paths[id] = nvtx.Path(stacks[id])
 		key := group{paths[id], n.key.kind}

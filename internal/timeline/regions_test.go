@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -335,5 +336,31 @@ func TestRegionGroups(t *testing.T) {
 	}
 	if step.Async != 7 || rows[0].Async != 0 {
 		t.Errorf("asynchronous: %d steps, %d of decode", step.Async, rows[0].Async)
+	}
+}
+
+// TestStepGroups: steps of a serving engine are one group by kind, whatever their batch, with
+// the modules below them.
+func TestStepGroups(t *testing.T) {
+	tl := &Timeline{Names: []string{"", "Llama"}, Domains: []Domain{{Process: None}}, Processes: []Process{{}}, Threads: []Thread{{}}, Queues: []Queue{{}},
+		Functions: []Function{{}}, Configs: []LaunchConfig{{}}}
+	for i, name := range []string{
+		"[Executor] _forward_step 7: 1 ctx reqs, 512 ctx tokens, 0 gen reqs", "[Executor] _forward_step 8: 1 ctx reqs, 512 ctx tokens, 1 gen reqs",
+		"[Executor] _forward_step 9: 0 ctx reqs, 0 ctx tokens, 2 gen reqs", "[Executor] _forward_step 11: 0 ctx reqs, 0 ctx tokens, 8 gen reqs",
+	} {
+		at := int64(i) * 1000
+		tl.Names = append(tl.Names, name)
+		tl.Ranges = append(tl.Ranges, Range{Start: at, End: at + 900, Name: StringID(len(tl.Names) - 1), EndThread: None, Payload: None},
+			Range{Start: at + 10, End: at + 800, Name: 1, EndThread: None, Payload: None})
+		tl.Calls.Add(Call{Start: at + 20, End: at + 30, Correlation: uint32(i)})
+		tl.Kernels = append(tl.Kernels, Kernel{Start: at + 50, End: at + 150, Correlation: uint32(i)})
+	}
+	got := map[string]int64{}
+	for _, r := range tl.RegionRows(Query{Grouped: true}).Rows {
+		got[r.Path] = r.InclusiveNS
+	}
+	want := map[string]int64{"prefill": 100, "prefill/Llama": 100, "mixed": 100, "mixed/Llama": 100, "decode": 200, "decode/Llama": 200}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
