@@ -17,7 +17,7 @@ import (
 
 // conditionFields are what nvidia-smi is asked for while a step runs, in the order
 // of runs.Condition.
-const conditionFields = "index,clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu,clocks_throttle_reasons.active"
+const conditionFields = "index,clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu,clocks_throttle_reasons.active,memory.used"
 
 // conditionEvery is the time between two samples, in milliseconds: often enough for
 // a short pass, rare enough that nobody notices.
@@ -111,6 +111,9 @@ func parseCondition(line string) (c runs.Condition, ok bool) {
 		if *to, err = strconv.ParseFloat(cells[1+i], 64); err != nil { // [N/A]
 			*to = math.NaN()
 		}
+	}
+	if c.MemoryMiB, err = strconv.ParseFloat(cells[7], 64); err != nil {
+		c.MemoryMiB = math.NaN()
 	}
 	c.Reasons, _ = strconv.ParseUint(cells[6], 0, 64)
 	c.Throttled = strings.Join(gpu.Throttled(c.Reasons), "+")

@@ -78,12 +78,15 @@ func (s *samples) addRequests(r *analysis.Result) {
 		if w.Memory != nil {
 			note(memoryPeak, clock, *w.Memory)
 		}
+		if w.GPUMemory != nil {
+			note(memoryUsed, clock, *w.GPUMemory)
+		}
 	}
 	order := []Key{}
 	for _, v := range requestValues {
 		order = append(order, Key{Request, v.name, v.metric})
 	}
-	order = append(order, memoryPeak, cacheUse)
+	order = append(order, memoryPeak, memoryUsed, cacheUse)
 	for i, k := range order {
 		for _, clock := range preferred {
 			if values := of[k][clock]; len(values) > 0 {
@@ -99,9 +102,13 @@ func (s *samples) addRequests(r *analysis.Result) {
 	s.addServingSteps(r.Serving.Steps)
 }
 
-// cacheUse is the used share of the key-value cache, memoryPeak the peak of GPU
-// memory.
-var cacheUse, memoryPeak = Key{Request, "cache_use", Used}, Key{Request, "memory_peak", Memory}
+// What a server uses: the share of its key-value cache, the peak of GPU memory by its
+// own count, and the memory in use on a GPU, of all processes.
+var (
+	cacheUse   = Key{Request, "cache_use", Used}
+	memoryPeak = Key{Request, "memory_peak", Memory}
+	memoryUsed = Key{Request, "memory_used", Memory}
+)
 
 // addServingSteps takes the steps of a server by kind and batch size, with their use
 // of the peaks and the counters that were sampled in them.

@@ -109,6 +109,7 @@ var conditionCounters = []struct {
 	{"memory clock", "Hz", func(c *runs.Condition) float64 { return c.ClockMem * 1e6 }},
 	{"power", "W", func(c *runs.Condition) float64 { return c.PowerW }},
 	{"temperature", "C", func(c *runs.Condition) float64 { return c.TempC }},
+	{"memory in use", "B", func(c *runs.Condition) float64 { return c.MemoryMiB * (1 << 20) }},
 	{"utilization", "%", func(c *runs.Condition) float64 { return c.Utilization }},
 	{"throttled", "", func(c *runs.Condition) float64 {
 		if c.Throttled != "" {

@@ -49,6 +49,7 @@ func requestFamilies(r *analysis.Result) []family {
 	errors := family{name: "deepprof_request_errors", help: "Requests that failed in the window."}
 	cache := family{name: "deepprof_kv_cache_used_ratio", unit: "ratio", help: "Used share of the key-value cache at the end of the window, by the server's own count."}
 	memory := family{name: "deepprof_gpu_memory_peak_bytes", unit: "bytes", help: "Peak of GPU memory, by the server's own count."}
+	used := family{name: "deepprof_gpu_memory_used_bytes", unit: "bytes", help: "Most memory that one GPU had in use in the window, of all processes, by samples of nvidia-smi."}
 	for i := range r.Serving.Windows {
 		w := &r.Serving.Windows[i]
 		of := []label{{"window", w.Name}, {"kind", string(w.Kind)}}
@@ -70,8 +71,11 @@ func requestFamilies(r *analysis.Result) []family {
 		if w.Memory != nil {
 			memory.add(*w.Memory, of...)
 		}
+		if w.GPUMemory != nil {
+			used.add(*w.GPUMemory, of...)
+		}
 	}
-	return []family{ttft, tpot, itl, e2e, tokens, requests, good, errors, cache, memory}
+	return []family{ttft, tpot, itl, e2e, tokens, requests, good, errors, cache, memory, used}
 }
 
 // stepFamilies are the steps of a server by kind and batch size, and where the time of

@@ -124,6 +124,7 @@ var conditionView = report.View[runs.Condition]{Name: "conditions", Columns: []r
 	{Key: "temperature_c", Unit: report.Count, Value: func(c *runs.Condition) any { return known(c.TempC) }},
 	{Key: "utilization_pct", Unit: report.Count, Value: func(c *runs.Condition) any { return known(c.Utilization) }},
 	{Key: "throttled", Value: func(c *runs.Condition) any { return c.Throttled }},
+	{Key: "memory_used_mib", Unit: report.Count, Value: func(c *runs.Condition) any { return known(c.MemoryMiB) }},
 }}
 
 // known is absent where nvidia-smi did not tell.

@@ -82,6 +82,9 @@ type Window struct {
 	// Memory the peak of GPU memory in bytes, by the server's own count.
 	CacheUse *float64 `json:"cache_use,omitempty"`
 	Memory   *float64 `json:"memory_peak_bytes,omitempty"`
+	// GPUMemory is the most memory in bytes that one GPU had in use in the window, of
+	// all processes, by samples of nvidia-smi.
+	GPUMemory *float64 `json:"gpu_memory_used_bytes,omitempty"`
 	// CacheRead is how many places of the cache a decode step reads for each
 	// sequence, at the end of the window and by the server's own count.
 	CacheRead *float64 `json:"cache_read_tokens,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/engine"
@@ -70,6 +71,7 @@ func (j *job) setup(step string) serving.Setup {
 	return serving.Setup{
 		Server: j.plan.Pipeline.Server, Engine: e, Base: cmp.Or(j.plan.Pipeline.Server.URL, e.URL(j.serverArgv())), Step: step, Folder: j.place(serverFolder(step)),
 		Dir: j.dir, Env: j.env, Tell: j.tell, Tick: j.elapsed(step),
+		Memory: func(since time.Time) *float64 { return runs.MemoryInUse(j.store.Dir(), since) },
 	}
 }
 

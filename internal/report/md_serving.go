@@ -53,7 +53,7 @@ func requestNotes(r *analysis.Result) []string {
 	}
 	lacks("no-goodput", func(w *analysis.ServingWindow) bool { return w.Stats.GoodPerSecond != nil })
 	lacks("no-cache-use", func(w *analysis.ServingWindow) bool { return w.CacheUse != nil })
-	lacks("no-peak-memory", func(w *analysis.ServingWindow) bool { return w.Memory != nil })
+	lacks("no-peak-memory", func(w *analysis.ServingWindow) bool { return w.Memory != nil || w.GPUMemory != nil })
 	return out
 }
 

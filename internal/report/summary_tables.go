@@ -30,7 +30,7 @@ func timeTables(r *analysis.Result, o SummaryOptions, few bool) (lines []string,
 		steps = steps[:min(len(steps), screenSteps)]
 	}
 	requests, view := RequestView, ServingStepView.titled("kind", message.Phrase("steps-by-time"))
-	add(fitted(requests, windows, o, []string{"window", "requests", "ttft_p50_ns", "ttft_p99_ns", "tpot_p50_ns", "tpot_p99_ns", "tokens_per_s", "goodput_per_s", "cache_use", "memory_peak_bytes"},
+	add(fitted(requests, windows, o, []string{"window", "requests", "ttft_p50_ns", "ttft_p99_ns", "tpot_p50_ns", "tpot_p99_ns", "tokens_per_s", "goodput_per_s", "cache_use", "memory_peak_bytes", "gpu_memory_used_bytes"},
 		[]string{"window", "ttft_p50_ns", "tpot_p50_ns", "tokens_per_s", "goodput_per_s"}))
 	switch {
 	case few && len(lines) > 0:

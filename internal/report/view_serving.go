@@ -35,7 +35,8 @@ var RequestView = View[analysis.ServingWindow]{
 			return fmt.Sprintf("%.2f", *s.GoodPerSecond)
 		})},
 		{Key: "cache_use", Title: "KV cache used", Priority: 8, Unit: Share, Value: func(w *analysis.ServingWindow) any { return w.CacheUse }},
-		{Key: "memory_peak_bytes", Title: "GPU memory, peak", Priority: 9, Unit: Bytes, Value: func(w *analysis.ServingWindow) any { return w.Memory }},
+		{Key: "memory_peak_bytes", Title: "GPU memory, peak", Help: "By the engine's own count", Priority: 9, Unit: Bytes, Value: func(w *analysis.ServingWindow) any { return w.Memory }},
+		{Key: "gpu_memory_used_bytes", Title: "GPU memory in use", Help: "The most on one GPU in the window, of all processes, by samples of nvidia-smi", Priority: 9, Unit: Bytes, Value: func(w *analysis.ServingWindow) any { return w.GPUMemory }},
 	},
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -30,15 +31,19 @@ type Condition struct {
 	// Throttled names the reasons that change results, joined by '+'; "" where none
 	// does.
 	Throttled string
+	MemoryMiB float64 // in use on the GPU, of all processes
 }
 
 // ConditionColumns is the header of the file.
-var ConditionColumns = []string{"time", "step", "gpu", "clock_sm_mhz", "clock_mem_mhz", "power_w", "temperature_c", "utilization_pct", "reasons", "throttled"}
+var ConditionColumns = []string{"time", "step", "gpu", "clock_sm_mhz", "clock_mem_mhz", "power_w", "temperature_c", "utilization_pct", "reasons", "throttled", "memory_used_mib"}
+
+// conditionColumnsBefore is how many of them older versions wrote.
+const conditionColumnsBefore = 10
 
 // Record is the sample as a row of the file.
 func (c *Condition) Record() []string {
 	num := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	return []string{c.Time.UTC().Format(time.RFC3339Nano), c.Step, strconv.Itoa(c.GPU), num(c.ClockSM), num(c.ClockMem), num(c.PowerW), num(c.TempC), num(c.Utilization), fmt.Sprintf("0x%x", c.Reasons), c.Throttled}
+	return []string{c.Time.UTC().Format(time.RFC3339Nano), c.Step, strconv.Itoa(c.GPU), num(c.ClockSM), num(c.ClockMem), num(c.PowerW), num(c.TempC), num(c.Utilization), fmt.Sprintf("0x%x", c.Reasons), c.Throttled, num(c.MemoryMiB)}
 }
 
 // ReadConditions reads the samples of a run; none where it has none.
@@ -54,15 +59,18 @@ func ReadConditions(dir string) ([]Condition, error) {
 	}
 	defer f.Close()
 	r := csv.NewReader(f)
-	r.FieldsPerRecord, r.ReuseRecord = len(ConditionColumns), true
+	r.FieldsPerRecord, r.ReuseRecord = -1, true // a run of an older version may have gone on
 	var out []Condition
 	for line := 0; ; line++ {
 		row, err := r.Read()
-		if errors.Is(err, io.EOF) || errors.Is(err, csv.ErrFieldCount) { // a run that was killed leaves half a line
+		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read conditions %s: %w", f.Name(), err)
+		}
+		if len(row) != len(ConditionColumns) && len(row) != conditionColumnsBefore { // a run that was killed leaves half a line
+			return out, nil
 		}
 		if line == 0 {
 			continue
@@ -91,8 +99,29 @@ func condition(row []string) (c Condition, err error) {
 	if c.Reasons, err = strconv.ParseUint(row[8], 0, 64); err != nil {
 		return c, err
 	}
-	c.Step, c.Throttled = row[1], row[9]
-	return c, nil
+	c.Step, c.Throttled, c.MemoryMiB = row[1], row[9], math.NaN()
+	if len(row) > conditionColumnsBefore {
+		c.MemoryMiB, err = strconv.ParseFloat(row[conditionColumnsBefore], 64)
+	}
+	return c, err
+}
+
+// MemoryInUse is the most memory that one GPU had in use since a moment, of all
+// processes, in bytes; nil where no sample of the run tells it.
+func MemoryInUse(dir string, since time.Time) *float64 {
+	samples, err := ReadConditions(dir)
+	if err != nil {
+		return nil
+	}
+	var most *float64
+	for i := range samples {
+		bytes := samples[i].MemoryMiB * (1 << 20)
+		if samples[i].Time.Before(since) || math.IsNaN(bytes) || most != nil && *most >= bytes {
+			continue
+		}
+		most = &bytes
+	}
+	return most
 }
 
 // repeatsFolder holds the further processes of a run, each a run of its own.

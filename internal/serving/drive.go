@@ -228,6 +228,9 @@ func (s *served) measure(ctx context.Context, name string, kind load.WindowKind,
 	if err == nil {
 		w.CacheUse, w.Memory = s.gauge(ctx, s.Engine.CacheMetric), s.gauge(ctx, s.Engine.MemoryMetric)
 		w.CacheRead = s.gauge(ctx, s.Engine.ReadMetric)
+		if s.Memory != nil {
+			w.GPUMemory = s.Memory(began)
+		}
 	}
 	s.record.Window = append(s.record.Window, w)
 	return err

@@ -27,6 +27,9 @@ type Setup struct {
 	// Tell receives what goes on, Tick how long the server runs.
 	Tell func(fact.Code, ...fact.Param)
 	Tick func(time.Duration)
+	// Memory is the most memory in bytes that one GPU had in use since a moment; nil
+	// where nothing tells it.
+	Memory func(since time.Time) *float64
 }
 
 // Measured is what came of a start.

@@ -1074,6 +1074,8 @@ export interface ServingWindow {
   cache_use?: number;
   memory_peak_bytes?: number;
   memory_peak_bytes_text?: string;
+  gpu_memory_used_bytes?: number;
+  gpu_memory_used_bytes_text?: string;
   cache_read_tokens?: number;
 }
 
@@ -1210,6 +1212,8 @@ export interface Picked {
   by_region?: RegionCoverage[] | null;
   left_out?: Note[] | null;
   cut_off?: Note[] | null;
+  begins?: string;
+  begins_short?: string;
   predicted_s?: number;
   predicted_s_text?: string;
   actual_s?: number;
