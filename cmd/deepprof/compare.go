@@ -285,7 +285,7 @@ func (c *comparing) print(made *compare.Comparison) error {
 	case c.json:
 		return printJSON(out, made)
 	case c.csv:
-		return report.CompareRows(made).WriteCSV(out)
+		return report.CompareRowView.Table(made.Rows).WriteCSV(out)
 	case c.md:
 		return report.CompareMarkdown(out, made)
 	default:

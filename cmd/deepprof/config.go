@@ -145,7 +145,7 @@ does that. Exit code 2 where composition fails.`,
 				printWarnings(s, composed)
 				switch {
 				case *origin:
-					return showFormat(*asJSON).print(s, report.Values(originsOf(root)))
+					return showFormat(*asJSON).print(s, report.ValueView.Table(originsOf(root)))
 				case *asJSON:
 					_, err = s.out.Write(root.JSON(true))
 				default:
@@ -201,7 +201,7 @@ func configGroupsCommand() command {
 				if len(rows) == 0 && len(args) == 1 {
 					return usagef("config groups: no group %q%s", args[0], suggest.DidYouMean(args[0], names))
 				}
-				return showFormat(*asJSON).print(s, report.Options(rows))
+				return showFormat(*asJSON).print(s, report.OptionView.Table(rows))
 			}
 		},
 	}

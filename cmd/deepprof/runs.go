@@ -368,7 +368,7 @@ func runsStatsCommand() command {
 					report.WordWarnings(stats.Warnings)
 					return printJSON(s.out, stats)
 				}
-				t := report.StageStatistics(stats.Steps, report.WordWarnings(stats.Warnings))
+				t := report.StepStatsView.Table(stats.Steps, report.WordWarnings(stats.Warnings)...)
 				if stats.Recorded > 0 {
 					t.Note(fmt.Sprintf("%d of %d runs are recordings that were played; they are not counted", stats.Recorded, stats.Runs))
 				}

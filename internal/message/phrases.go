@@ -48,17 +48,15 @@ var pagePhrases = map[string]string{
 	"compare-sides":            "base: %s; new: %s; changes under %s do not count",
 	"compare-sides-differ":     "the sides differ:",
 	"compare-more-rows-all":    "%d more, with smaller changes: --all shows them",
-	"waterfall-title":          "where the change comes from, ",
-	"waterfall-wall-time-of":   "wall time of a pass of ",
+	"waterfall-title":          "where the change comes from: %s",
+	"waterfall-wall-time-of":   "wall time of a pass of %s",
 	"waterfall-median-of-runs": " (median of the runs)",
 
 	// compare_md.go
 	"compare-sides-differ-in": "the sides differ in %s",
-	"waterfall-title-md":      "where the change comes from: ",
 	"compare-more-rows":       "%d more, with smaller changes.",
 
 	// compare_page.go
-	"waterfall-title-page": "Where the change comes from: ",
 
 	// facts.go
 	"exported-to":                  "exported to",
@@ -143,8 +141,7 @@ var pagePhrases = map[string]string{
 	"kernel-not-counted":        "Not counted: ",
 	"kernel-counted-launch":     "Counted: launch %d of %s",
 	"kernel-launch-unverified":  "; **not verified** to be the launch that was meant",
-	"kernel-group-duration":     "; such launches last ",
-	"in-timeline":               " in the timeline",
+	"kernel-group-duration":     "; such launches last %s in the timeline",
 	"kernel-why-chosen":         " Why this kernel: ",
 	"rule-speedup-estimate":     " (NVIDIA estimates %s %%",
 	"rules-left-out":            "%s more of NVIDIA's rules speak; result.json has them",
@@ -204,12 +201,11 @@ var pagePhrases = map[string]string{
 	"operators-no-kernels":         "The torch profiler names no kernel of these operators, or none of those was counted.",
 
 	// md_ranks.go
-	"ranks-windows-and-repeats":    "Ranks, windows and repeats",
-	"ranks-rows-note":              "Each row is of one timeline alone; the other sections are about the row marked *. `deepprof show ranks` has all numbers, and `--by measure` their sums.",
-	"rows-not-listed":              "%d more are not listed.",
-	"mean-pass":                    "mean pass",
-	"exchanges-between-ranks":      "Exchanges between ranks, summed over ranks. %s.",
-	"collective-sizes-left-out-md": "%d sizes with less transfer are not listed.",
+	"ranks-windows-and-repeats": "Ranks, windows and repeats",
+	"ranks-rows-note":           "Each row is of one timeline alone; the other sections are about the row marked *. `deepprof show ranks` has all numbers, and `--by measure` their sums.",
+	"rows-not-listed":           "%d more are not listed.",
+	"mean-pass":                 "mean pass",
+	"exchanges-between-ranks":   "Exchanges between ranks, summed over ranks. %s.",
 
 	// md_region.go
 	"counters-by-region":          "Counters by region",
@@ -229,11 +225,7 @@ var pagePhrases = map[string]string{
 	"region-measured-by":          "Measured by %s; how much of the region that is, is not known without a timeline.%s",
 	"region-coverage":             "Measured by %s; coverage %s of the region's GPU time%s.%s",
 	"region-metrics-off":          "The configuration shows no metric of regions.",
-	"single-launches":             "single launches",
-	"range-replay":                "range replay",
-	"application-range-replay":    "application range replay",
 	"region-kernels-unknown":      "Ranges were measured as a whole: the kernels in them are not known.",
-	"note-launched-no-kernel":     "It launched no kernel.",
 	"region-kernels-not-listed":   "The result lists none of its %s launches.",
 	"heading-nested":              "## Nested: %s",
 	"region-summary":              "%s, %s of wall time, %s of GPU time in %s (%s outside its own nested regions).",
@@ -289,11 +281,12 @@ var pagePhrases = map[string]string{
 	"and-more-items":       "and %d more",
 
 	// md_sections.go
-	"model-is": "%s", "model-parameters": "%s parameters", "model-layers": "%d layers", "model-attention": "attention %s",
+	"value-is": "%s", "model-parameters": "%s parameters", "model-layers": "%d layers", "model-attention": "attention %s",
+	"gpu-sms": "%d SMs", "gpu-compute": "compute %d.%d", "gpu-gigabytes": "%.1f GB", "gpu-gigabytes-per-second": "%.0f GB/s",
 	"captures-lack-it":    "The captures do not hold it.",
 	"operating-system":    "Operating system",
 	"environment-command": "Command",
-	"compute-capability":  "compute capability ",
+	"compute-capability":  "compute capability %s",
 	"of-weights":          "%s of weights",
 	"kv-cache":            "KV cache %s",
 	"mfu-peak-note":       "The peak of MFU is at %s: what the GPU could do at most. The table of the roofline gives the same limit at %s, because each counted kernel is held against what was possible while it was counted.",
@@ -331,14 +324,13 @@ var pagePhrases = map[string]string{
 	"stage-is-launch-bound":  "**%s is launch-bound**: under nsys the GPU waits for the CPU to launch work %s of the time and works %s of it, so faster kernels alone will not help.",
 	"stage-host-code-gaps":   " %s of that are long stretches of host code without a CUDA call.",
 	"stage-launch-gaps-gain": " Closing the launch gaps could save at most ",
-	"kernel-runs":            "A kernel runs",
+	"kernel-runs":            "a kernel runs",
 	"no-kernel-runs":         "No kernel runs",
 	"no-kernel-runs-own":     "No kernel of its own runs",
 
 	// md_stages.go
 	"overhead-advice": "go by the times of the unprofiled run",
-	"timeline-of":     ": the timeline of ",
-	"overhead-large":  " is much slower than the program alone. ",
+	"overhead-large":  "over %s: the timeline of %s is much slower than the program alone. %s",
 	"stages-absent":   "Stages: %s%s",
 	"stages-unknown":  "Neither a timeline nor the times of the workload tell where a stage begins and ends.",
 	"and-more-names":  " and %d more",
@@ -437,7 +429,6 @@ var pagePhrases = map[string]string{
 
 	// summary_tables.go
 	"steps-by-time":          "steps by time",
-	"column-kernel-runs":     "a kernel runs",
 	"stage-in-order":         "stage, in order",
 	"stages-in-order":        "stages in the order of the program",
 	"unprofiled-mean-pass":   "unprofiled, mean pass",
@@ -457,13 +448,12 @@ var pagePhrases = map[string]string{
 	"median-unprofiled":   "median, unprofiled",
 
 	// view.go
-	"in-order-of":   "in the order of ",
-	"sorted-by":     "sorted by ",
-	"largest-first": ", largest first",
+	"in-order-of":   "in the order of %s",
+	"sorted-by":     "sorted by %s",
+	"largest-first": "sorted by %s, largest first",
 
 	// write.go
 	"no-rows":          "no rows",
 	"table-too-narrow": "the terminal is too narrow for %s; %s has every column",
-	"no-rows-md":       "No rows.",
 	"more-rows":        "%d more rows.",
 }

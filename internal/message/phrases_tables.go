@@ -8,7 +8,6 @@ var tablePhrases = map[string]string{
 	"metrics-unmatched-nearest": "none of the %d metrics in the report matches --metric %s; the nearest: %s",
 	"report-has-no-kernels":     "the report has no kernels",
 	"kernels-in-report":         "kernels in the report: %s",
-	"kernels-in-report-more":    " and %d more",
 
 	// view_check.go
 	"not-compared": "%s, not compared: %s",
@@ -110,12 +109,13 @@ var tablePhrases = map[string]string{
 	"not-counted-note":             "not counted: ",
 	"region-exclusive-not-counted": "no launch outside the nested regions has a counter for it",
 	"memory-bandwidth":             "memory bandwidth",
-	"peak-at-clock":                "of the same limit at ",
-	"peak-clock-counted":           ", the clock that the counted kernels ran at",
+	"peak-at-clock":                "of the same limit at %s, the clock that the counted kernels ran at",
 	"created-utc":                  "created (UTC)",
 }
 
 var phraseLabels = map[string]map[string]string{
+	// How the counters of a region came about.
+	"replay": {"kernel": "single launches", "range": "range replay", "app-range": "application range replay"},
 	"tells": { // what a pipeline step will tell
 		"times": "times without a profiler", "predictions": "predictions", "operators": "operators", "timeline": "where the time goes", "limiters": "the limiter of each kernel",
 	},

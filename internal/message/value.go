@@ -28,7 +28,7 @@ func Value(v fact.Value) string {
 	case fact.KindShare:
 		return Share(v.Number)
 	case fact.KindCount:
-		return count(int64(v.Number))
+		return Count(int64(v.Number))
 	case fact.KindNumber:
 		return strconv.FormatFloat(v.Number, 'g', 4, 64)
 	case fact.KindFactor:
@@ -108,8 +108,8 @@ func Share(x float64) string {
 	return strconv.FormatFloat(p, 'g', 2, 64) + " %"
 }
 
-// count writes a whole number with a comma every three digits.
-func count(n int64) string {
+// Count writes a whole number with a comma every three digits.
+func Count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	start := 0
 	if strings.HasPrefix(s, "-") {

@@ -161,6 +161,30 @@ func value[T any](p *T) any {
 	return *p
 }
 
+// orNil is nil for a value that stands for none.
+func orNil[T comparable](x T) any {
+	var none T
+	return when(x != none, x)
+}
+
+// when is v where so holds, and else an absent value. v is evaluated in any case:
+// it must not follow a pointer that may be nil.
+func when(so bool, v any) any {
+	if so {
+		return v
+	}
+	return nil
+}
+
+// each is f of every element, in order; never nil.
+func each[E, V any](list []E, f func(*E) V) []V {
+	out := make([]V, len(list))
+	for i := range list {
+		out[i] = f(&list[i])
+	}
+	return out
+}
+
 // A reach is the largest number of a column and the least but 0, by size; both are
 // 0 of a column without any.
 type reach struct{ most, least float64 }

@@ -34,12 +34,14 @@ func TestCodesOnly(t *testing.T) {
 		}
 	}
 	for name, r := range cases(t) {
-		for _, p := range pages() {
+		for _, p := range pages {
 			var b bytes.Buffer
 			if err := p.Write(&b, r); err != nil {
 				t.Errorf("%s of %s: %v", p.Name, name, err)
 			}
-			checkMarkdown(t, b.String())
+			if strings.HasSuffix(p.Name, ".md") {
+				checkMarkdown(t, b.String())
+			}
 		}
 		if got := tableShape(t, r); got != tables[name] {
 			t.Errorf("tables of %s depend on words: %s, with words %s", name, got, tables[name])
@@ -111,7 +113,7 @@ func TestCodesOnlyOfComparisons(t *testing.T) {
 		return c
 	}
 	want := made()
-	before, rows := marshal(t, want), shapeOf(t, func() Printable { return CompareRows(want) })
+	before, rows := marshal(t, want), shapeOf(t, func() Printable { return CompareRowView.Table(want.Rows) })
 	sections := len(CompareSections(want))
 	outcomes := map[compare.Outcome]bool{}
 	for _, r := range want.Gate.Rules {
@@ -127,7 +129,7 @@ func TestCodesOnlyOfComparisons(t *testing.T) {
 	if !bytes.Equal(marshal(t, c), before) {
 		t.Error("the comparison depends on words")
 	}
-	if got := shapeOf(t, func() Printable { return CompareRows(c) }); got != rows {
+	if got := shapeOf(t, func() Printable { return CompareRowView.Table(c.Rows) }); got != rows {
 		t.Errorf("rows depend on words: %s, with words %s", got, rows)
 	}
 	if got := len(CompareSections(c)); got != sections || CompareTitle(c) == "" || CompareHead(c) == "" {

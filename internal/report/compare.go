@@ -52,7 +52,7 @@ func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 	if c.Gate != nil {
 		p.line("")
 		p.line("gate: " + message.Label("compare.outcome", string(c.Gate.Outcome)))
-		p.print(gateView.table(Slice(gateLines(c.Gate)), nil))
+		p.print(gateView.Table(gateLines(c.Gate)))
 	}
 	return p.err
 }
@@ -113,11 +113,7 @@ func differenceWords(d *compare.Difference) string {
 	if len(d.Forbids) == 0 {
 		return text
 	}
-	claims := make([]string, len(d.Forbids))
-	for i, c := range d.Forbids {
-		claims[i] = message.Label("compare.claim", string(c))
-	}
-	return text + "; forbids " + message.And(claims)
+	return text + "; forbids " + message.And(each(d.Forbids, func(c *compare.Claim) string { return message.Label("compare.claim", string(*c)) }))
 }
 
 // table writes the things of a kind, a table for each unit.
@@ -153,7 +149,7 @@ func compareTables(c *compare.Comparison, kind compare.Kind, all bool) []compare
 		if !all && len(lines) > compareTop {
 			lines, more = lines[:compareTop], len(lines)-compareTop
 		}
-		out = append(out, compareTable{diffView(kind, compareUnits[unit]).table(Slice(lines), nil), more})
+		out = append(out, compareTable{diffView(kind, compareUnits[unit]).Table(lines), more})
 	}
 	return out
 }
@@ -161,19 +157,19 @@ func compareTables(c *compare.Comparison, kind compare.Kind, all bool) []compare
 // fall writes a waterfall with its sum.
 func (p *comparePrinter) fall(f *compare.Fall) {
 	p.line("")
-	p.line(message.Phrase("waterfall-title") + fallName(f) + ":")
+	p.line(message.Phrase("waterfall-title", fallName(f)))
 	most := compareFall
 	if p.o.All {
 		most = len(f.Parts)
 	}
-	p.print(fallView.table(Slice(f.Summed(most)), nil))
+	p.print(fallView.Table(f.Summed(most)))
 }
 
 // fallName names what is divided, and by what it was measured.
 func fallName(f *compare.Fall) string {
 	name := message.Label("compare.fall", f.Of)
 	if stage, ok := strings.CutPrefix(f.Of, "stage:"); ok {
-		name = message.Phrase("waterfall-wall-time-of") + stage
+		name = message.Phrase("waterfall-wall-time-of", stage)
 	}
 	if f.Clock != compare.OnGPU {
 		name += " " + message.Label("compare.clock", string(f.Clock))

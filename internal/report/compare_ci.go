@@ -86,7 +86,10 @@ func gateTexts(c *compare.Comparison) []gateText {
 		for j := range r.Checks {
 			if check := &r.Checks[j]; check.Outcome == r.Outcome {
 				l := gateLine(r, check)
-				lines = append(lines, strings.TrimSpace(strings.Join([]string{check.Name, l.Change, parenthesized(l.Between), l.Why}, " ")))
+				if l.Between != "" {
+					l.Between = "(" + l.Between + ")"
+				}
+				lines = append(lines, strings.TrimSpace(strings.Join([]string{check.Name, l.Change, l.Between, l.Why}, " ")))
 			}
 		}
 		t.text = strings.Join(lines, "\n")
@@ -97,13 +100,6 @@ func gateTexts(c *compare.Comparison) []gateText {
 		out = append(out, t)
 	}
 	return out
-}
-
-func parenthesized(s string) string {
-	if s == "" {
-		return ""
-	}
-	return "(" + s + ")"
 }
 
 // GateGitHub prints rules that did not pass as annotations of GitHub Actions.

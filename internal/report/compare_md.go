@@ -21,7 +21,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	}
 	if c.Gate != nil {
 		fmt.Fprintf(out, "\n**Gate: %s**\n\n", prose(message.Label("compare.outcome", string(c.Gate.Outcome))))
-		m.write(gateView.table(Slice(gateLines(c.Gate)), nil))
+		m.write(gateView.Table(gateLines(c.Gate)))
 	}
 	m.tables(false, compare.Stage, compare.MFU, compare.MBU)
 	if len(c.Differ) > 0 {
@@ -33,7 +33,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	}
 	for i := range c.Falls {
 		f := &c.Falls[i]
-		m.fold(message.Phrase("waterfall-title-md")+fallName(f), func() { m.write(fallView.table(Slice(f.Summed(compareFall)), nil)) })
+		m.fold(message.Phrase("waterfall-title", fallName(f)), func() { m.write(fallView.Table(f.Summed(compareFall))) })
 	}
 	for _, k := range append([]compare.Kind{compare.Total, compare.Workload, compare.Request, compare.Rank}, detailKinds...) {
 		if len(c.Lines(k)) > 0 {

@@ -49,14 +49,14 @@ func CompareSections(c *compare.Comparison) []Section {
 	}
 	out := []Section{head}
 	if c.Gate != nil {
-		out = append(out, Section{Title: "Gate: " + message.Label("compare.outcome", string(c.Gate.Outcome)), Grids: []Grid{gateView.table(Slice(gateLines(c.Gate)), nil).grid()}})
+		out = append(out, Section{Title: "Gate: " + message.Label("compare.outcome", string(c.Gate.Outcome)), Grids: []Grid{gateView.Table(gateLines(c.Gate)).grid()}})
 	}
 	for _, k := range firstKinds {
 		out = appendKind(out, c, k)
 	}
 	for i := range c.Falls {
 		f := &c.Falls[i]
-		out = append(out, Section{Title: message.Phrase("waterfall-title-page") + fallName(f), Grids: []Grid{fallView.table(Slice(f.Summed(compareFall)), nil).grid()}})
+		out = append(out, Section{Title: upperFirst(message.Phrase("waterfall-title", fallName(f))), Grids: []Grid{fallView.Table(f.Summed(compareFall)).grid()}})
 	}
 	for _, k := range detailKinds {
 		out = appendKind(out, c, k)

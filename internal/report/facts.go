@@ -80,15 +80,10 @@ func streams(d *timeline.DeviceInfo) string {
 
 // gpuFacts describes a GPU by what its timeline tells: 0 stands for unknown.
 func gpuFacts(g timeline.GPU) string {
-	parts := []string{g.Name}
-	tell := func(known bool, format string, values ...any) {
-		if known {
-			parts = append(parts, fmt.Sprintf(format, values...))
-		}
-	}
-	tell(g.SMs > 0, "%d SMs", g.SMs)
-	tell(g.ComputeMajor > 0, "compute %d.%d", g.ComputeMajor, g.ComputeMinor)
-	tell(g.MemoryBytes > 0, "%.1f GB", float64(g.MemoryBytes)/1e9)
-	tell(g.MemoryBandwidth > 0, "%.0f GB/s", float64(g.MemoryBandwidth)/1e9)
-	return strings.Join(parts, ", ")
+	parts := phrases{g.Name}
+	parts.add(g.SMs > 0, "gpu-sms", g.SMs)
+	parts.add(g.ComputeMajor > 0, "gpu-compute", g.ComputeMajor, g.ComputeMinor)
+	parts.add(g.MemoryBytes > 0, "gpu-gigabytes", float64(g.MemoryBytes)/1e9)
+	parts.add(g.MemoryBandwidth > 0, "gpu-gigabytes-per-second", float64(g.MemoryBandwidth)/1e9)
+	return parts.text()
 }

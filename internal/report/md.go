@@ -19,35 +19,21 @@ type Page struct {
 }
 
 // pages are the Markdown files of a run, in the order in which a newcomer
-// should open them.
-func pages() []Page {
-	return []Page{
-		{"stakeholder_summary.md", WriteStakeholder},
-		{"report.md", WriteReport},
-		{"kernels.md", WriteKernels},
-		{"operators.md", WriteOperators},
-		{"regions.md", WriteRegions},
-	}
+// should open them, and the files that they refer to.
+var pages = []Page{
+	{"stakeholder_summary.md", WriteStakeholder},
+	{"report.md", WriteReport},
+	{"kernels.md", WriteKernels},
+	{"operators.md", WriteOperators},
+	{"regions.md", WriteRegions},
+	{"roofline.svg", RooflineSVG},
+	{"roofline.csv", func(w io.Writer, r *analysis.Result) error { return RooflinePoints(r).WriteCSV(w) }},
 }
 
-// attachments are the files that the Markdown pages refer to.
-func attachments() []Page {
-	return []Page{
-		{"roofline.svg", RooflineSVG},
-		{"roofline.csv", func(w io.Writer, r *analysis.Result) error { return RooflinePoints(r).WriteCSV(w) }},
-	}
-}
-
-// WriteOptions say what WriteAll writes besides the Markdown set.
-type WriteOptions struct {
-	// Pages are written beside the Markdown set, such as report.html.
-	Pages []Page
-}
-
-// WriteAll writes every page into dir and returns the paths of those that were
-// written. Each file is replaced whole or not at all, and a page that cannot be
-// written does not keep the others from being so.
-func WriteAll(dir string, r *analysis.Result, opts WriteOptions) ([]string, error) {
+// WriteAll writes the Markdown set and more pages, such as report.html, into dir and
+// returns the paths of those that were written. Each file is replaced whole or not at
+// all, and a page that cannot be written does not keep the others from being so.
+func WriteAll(dir string, r *analysis.Result, more ...Page) ([]string, error) {
 	if err := readableSchema(r); err != nil {
 		return nil, err
 	}
@@ -56,7 +42,7 @@ func WriteAll(dir string, r *analysis.Result, opts WriteOptions) ([]string, erro
 	}
 	var paths []string
 	var errs []error
-	for _, p := range slices.Concat(pages(), attachments(), opts.Pages) {
+	for _, p := range slices.Concat(pages, more) {
 		path := filepath.Join(dir, p.Name)
 		if err := replaceFile(path, func(w io.Writer) error { return p.Write(w, r) }); err != nil {
 			errs = append(errs, fmt.Errorf("write %s: %w", path, err))

@@ -92,11 +92,9 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 			elapsed(k.MeanNS), elapsed(k.MedianNS), elapsed(float64(k.MinNS)), elapsed(float64(k.MaxNS)))
 	}
 	if len(k.Stages) > 0 {
-		parts := make([]string, len(k.Stages))
-		for i, s := range k.Stages {
-			parts[i] = fmt.Sprintf("%s %s (%s)", code(s.Stage), elapsed(float64(s.NS)), launchCount(s.Calls))
-		}
-		add("kernel-in-stages", strings.Join(parts, ", "))
+		add("kernel-in-stages", strings.Join(each(k.Stages, func(s *analysis.StageTime) string {
+			return fmt.Sprintf("%s %s (%s)", code(s.Stage), elapsed(float64(s.NS)), launchCount(s.Calls))
+		}), ", "))
 	}
 	if text := limiter(&k.Limiter); text != "" {
 		add("kernel-limiter", prose(text), prose(upperFirst(abstained(&k.Limiter))))
@@ -116,10 +114,10 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 			prose(limiter(&o.Limiter)), prose(upperFirst(message.Sentences(o.Limiter.Why))), o.Launch, code(o.Report))
 	}
 	if k.Attained != nil {
-		add("busiest-unit", busiest(r, k))
+		add("busiest-unit", busiest(k))
 	}
 	for _, p := range k.Point {
-		add("kernel-roofline", prose(roofLabel(r, p.DType)), prose(roofLabel(r, p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
+		add("kernel-roofline", prose(roofLabel(p.DType)), prose(roofLabel(p.Memory)), significant(p.Intensity), rate(p.FLOPS, "flop/s"), percent(p.Attained))
 	}
 	if !k.PointNote.IsZero() {
 		add("kernel-padding", prose(message.Text(k.PointNote)))
@@ -132,10 +130,10 @@ func (d *doc) kernelEntry(r *analysis.Result, n *names, i int) {
 
 // busiest names the limit that a kernel uses most, and by what. A counter tells
 // how busy the unit is, which is not the share of the roofline.
-func busiest(r *analysis.Result, k *analysis.Kernel) string {
+func busiest(k *analysis.Kernel) string {
 	text := percent(*k.Attained) + message.Phrase("attained-of-peak")
 	if k.AttainedOf != "" {
-		text = prose(roofLabel(r, k.AttainedOf)) + ", " + text
+		text = prose(roofLabel(k.AttainedOf)) + ", " + text
 	}
 	if k.AttainedMetric == "" {
 		return text + message.Phrase("attained-by-roofline")
@@ -162,14 +160,12 @@ func resources(k *analysis.Kernel) string {
 func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 	c := k.Counted
 	if c == nil {
-		why := ""
-		if k.Reason != nil {
+		why := message.Phrase("no-counters")
+		switch {
+		case k.Reason != nil && !k.Reason.IsZero():
 			why = message.Text(*k.Reason)
-		}
-		if why == "" && counted(r) > 0 {
+		case counted(r) > 0:
 			why = message.Phrase("kernel-not-in-ncu-reports")
-		} else if why == "" {
-			why = message.Phrase("no-counters")
 		}
 		return []string{message.Phrase("kernel-not-counted") + prose(sentence(why))}
 	}
@@ -187,7 +183,7 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 		text += message.Phrase("kernel-launch-unverified")
 	}
 	if c.TimelineNS > 0 {
-		text += message.Phrase("kernel-group-duration") + elapsed(c.TimelineNS) + message.Phrase("in-timeline")
+		text += message.Phrase("kernel-group-duration", elapsed(c.TimelineNS))
 	}
 	text += "."
 	if len(c.Note) > 0 {
@@ -199,10 +195,6 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 	rules, more := rulesThatMatter(c.Rules)
 	items := []string{text}
 	for _, rule := range rules {
-		title := rule.Title
-		if title == "" {
-			title = rule.Rule
-		}
 		gain := ""
 		if rule.Speedup != nil {
 			gain = message.Phrase("rule-speedup-estimate", percentage(*rule.Speedup))
@@ -211,7 +203,7 @@ func countedItems(r *analysis.Result, k *analysis.Kernel) []string {
 			}
 			gain += ")"
 		}
-		items = append(items, fmt.Sprintf("NVIDIA's rule, %s%s: %s", prose(title), gain, prose(Words.shorten(sentence(oneLine(rule.Text)), ruleText))))
+		items = append(items, fmt.Sprintf("NVIDIA's rule, %s%s: %s", prose(cmp.Or(rule.Title, rule.Rule)), gain, prose(Words.shorten(sentence(oneLine(rule.Text)), ruleText))))
 	}
 	if more > 0 {
 		items = append(items, message.Phrase("rules-left-out", thousands(int64(more))))
@@ -227,11 +219,7 @@ const (
 
 // rulesThatMatter are those that promise most, and how many more there are.
 func rulesThatMatter(all []analysis.RuleWords) (rules []analysis.RuleWords, more int) {
-	for _, rule := range all {
-		if rule.Kind != "ok" {
-			rules = append(rules, rule)
-		}
-	}
+	rules = slices.DeleteFunc(slices.Clone(all), func(rule analysis.RuleWords) bool { return rule.Kind == "ok" })
 	gain := func(r *analysis.RuleWords) float64 {
 		if r.Speedup == nil {
 			return -1
@@ -251,9 +239,7 @@ func rulesThatMatter(all []analysis.RuleWords) (rules []analysis.RuleWords, more
 	return rules[:shown], len(rules) - shown
 }
 
-func roofLabel(r *analysis.Result, id string) string {
-	return message.Label("peak", id)
-}
+func roofLabel(id string) string { return message.Label("peak", id) }
 
 // fullNames lists the names of the kernels that have no entry.
 func (d *doc) fullNames(r *analysis.Result) {

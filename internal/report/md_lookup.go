@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ var (
 // that is absent; otherwise, in Markdown, is the reason where it gives none.
 func missing(r *analysis.Result, otherwise string, codes ...fact.Code) string {
 	if n, ok := r.Why(codes...); ok {
-		return noteText(n)
+		return noteText(&n)
 	}
 	return otherwise
 }
@@ -182,8 +183,8 @@ func abstained(l *analysis.Limiter) string {
 // category is the label of a kernel's category.
 func category(r *analysis.Result, id string) string {
 	for _, c := range r.Categories {
-		if c.ID == id && c.Label != "" {
-			return c.Label
+		if c.ID == id {
+			return cmp.Or(c.Label, id)
 		}
 	}
 	return id
@@ -199,18 +200,17 @@ func dims(d [3]int64) string {
 
 // evidence writes the values that a verdict rests on.
 func evidence(list []analysis.Evidence) string {
-	parts := make([]string, len(list))
-	for i, e := range list {
+	return strings.Join(each(list, func(e *analysis.Evidence) string {
 		what := prose(message.Text(e.Of))
 		if e.Metric != "" {
 			what = code(e.Metric)
 		}
-		parts[i] = what + " = " + measured(e.Value, e.Unit)
+		what += " = " + measured(e.Value, e.Unit)
 		if !e.Threshold.IsZero() {
-			parts[i] += " (" + prose(message.Text(e.Threshold)) + ")"
+			what += " (" + prose(message.Text(e.Threshold)) + ")"
 		}
-	}
-	return strings.Join(parts, "; ")
+		return what
+	}), "; ")
 }
 
 // measured writes a value in the unit that it came in, in Markdown.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 )
 
@@ -30,11 +31,7 @@ func (d *doc) method(r *analysis.Result) {
 	}
 	if len(r.Method.Thresholds) > 0 {
 		d.heading(3, "thresholds")
-		items := make([]string, len(r.Method.Thresholds))
-		for i, f := range r.Method.Thresholds {
-			items[i] = prose(upperFirst(message.Text(f)))
-		}
-		d.list(items)
+		d.list(each(r.Method.Thresholds, func(f *fact.Fact) string { return prose(upperFirst(message.Text(*f))) }))
 	}
 	if len(r.Method.Assumptions) > 0 {
 		d.heading(3, "method-assumptions")
@@ -46,13 +43,7 @@ func (d *doc) method(r *analysis.Result) {
 	d.files(r)
 }
 
-func textsOfNotes(notes []analysis.Note) []string {
-	items := make([]string, len(notes))
-	for i, n := range notes {
-		items[i] = noteText(n)
-	}
-	return items
-}
+func textsOfNotes(notes []analysis.Note) []string { return each(notes, noteText) }
 
 func (d *doc) commands(r *analysis.Result) {
 	if len(r.Method.Commands) == 0 {
@@ -81,7 +72,7 @@ func (d *doc) overhead(r *analysis.Result) {
 		if s.Overhead == nil && s.OverheadWhy == nil {
 			continue
 		}
-		rows = append(rows, new(stageRow(r, s)))
+		rows = append(rows, stageRow(r, s))
 		if s.OverheadHigh {
 			slowed = append(slowed, code(s.Name))
 			if text := prose(upperFirst(sentence(lighter(r, s)))); !slices.Contains(next, text) {
@@ -181,11 +172,7 @@ func (d *doc) untold(r *analysis.Result) {
 	if len(r.Missing) == 0 {
 		d.say("nothing-missing")
 	}
-	var items []string
-	for _, n := range r.Missing {
-		items = append(items, code(string(n.Code))+": "+noteText(n))
-	}
-	d.list(items)
+	d.list(each(r.Missing, func(n *analysis.Note) string { return code(string(n.Code)) + ": " + noteText(n) }))
 }
 
 func (d *doc) files(r *analysis.Result) {

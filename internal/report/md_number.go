@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // absent stands where a value was not measured; its footnote says why.
@@ -85,22 +87,7 @@ func spread(mean, std float64, unit string) string {
 }
 
 // thousands writes a count with separators: 1,234,567.
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	start := len(s) % 3
-	if n < 0 {
-		start = (len(s)-1)%3 + 1
-	}
-	var b strings.Builder
-	b.WriteString(s[:start])
-	for i := start; i < len(s); i += 3 {
-		if i > 0 && s[i-1] != '-' {
-			b.WriteByte(',')
-		}
-		b.WriteString(s[i : i+3])
-	}
-	return b.String()
-}
+func thousands(n int64) string { return message.Count(n) }
 
 // percent writes a share that stands alone, 0.1234 as 12.3 %.
 func percent(x float64) string { return percentage(x*100) + " %" }
@@ -121,15 +108,6 @@ func percentage(x float64) string {
 		return strconv.FormatFloat(x, 'f', 2, 64)
 	}
 	return strconv.FormatFloat(x, 'f', 1, 64)
-}
-
-// percentageOr writes a share in percent, rounded by itself: a number that a
-// reader can divide again is not bent so that a column adds up.
-func percentageOr(share *float64) string {
-	if share == nil {
-		return absent
-	}
-	return percentage(*share * 100)
 }
 
 // times writes a column of nanoseconds in one unit. NaN is an absent value.

@@ -54,7 +54,7 @@ func TestSharesCanBeCheckedByHand(t *testing.T) {
 			part >>= rng.IntN(40)
 		}
 		exact := float64(part) / float64(whole) * 100
-		text := percentageOr(new(float64(part) / float64(whole)))
+		text := percentage(float64(part) / float64(whole) * 100)
 		if text == "<0.001" {
 			if part == 0 || exact >= 0.001 {
 				t.Fatalf("%v is printed as %s", exact, text)
@@ -83,7 +83,7 @@ func TestSharesCanBeCheckedByHand(t *testing.T) {
 		if c.whole > 0 {
 			share = new(float64(c.part) / float64(c.whole))
 		}
-		if got := percentageOr(share); got != c.want {
+		if got := strings.TrimSuffix(orAbsent(share), " %"); got != c.want {
 			t.Errorf("%d of %d: got %s, want %s", c.part, c.whole, got, c.want)
 		}
 	}

@@ -47,10 +47,7 @@ func (d *doc) noOperators(r *analysis.Result) {
 // byTotal orders operators by total device time, then by the CPU time of their
 // own and name.
 func byTotal(ops []analysis.Operator) []*analysis.Operator {
-	out := make([]*analysis.Operator, len(ops))
-	for i := range ops {
-		out[i] = &ops[i]
-	}
+	out := pointers(ops)
 	slices.SortStableFunc(out, func(x, y *analysis.Operator) int {
 		return cmp.Or(cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS), cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(x.Name, y.Name))
 	})

@@ -63,7 +63,7 @@ func (d *doc) messages(r *analysis.Result) {
 	rows, cut := messageRows(r)
 	writeView(d, MessageView, pointers(rows))
 	if cut > 0 {
-		d.say("collective-sizes-left-out-md", cut)
+		d.line("%s.", message.Phrase("collective-sizes-left-out", cut))
 	}
 }
 

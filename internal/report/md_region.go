@@ -51,11 +51,7 @@ func WriteRegionReports(dir string, r *analysis.Result) ([]string, error) {
 	var paths []string
 	var errs []error
 	write := func(path string, fn func(io.Writer) error) {
-		err := os.MkdirAll(filepath.Dir(path), 0o755)
-		if err == nil {
-			err = replaceFile(path, fn)
-		}
-		if err != nil {
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o755), replaceFile(path, fn)); err != nil {
 			errs = append(errs, fmt.Errorf("write %s: %w", path, err))
 			return
 		}
@@ -149,24 +145,13 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *regionIndex) error
 		return d.writeTo(w, r)
 	}
 	d.say("region-counters-lead")
-	rows := make([]*regionLine, len(index.Regions))
-	for i, e := range index.Regions {
-		rows[i] = &regionLine{Region: r.Regions[i], folder: e.Folder}
-	}
+	rows := each(index.Regions, func(e *RegionEntry) *regionLine { return &regionLine{Region: e.Region, folder: e.Folder} })
 	writeView(d, shownAll(resultRegionView.only("path", "process", "device", "instances", "kernel_ns", "self_kernel_ns", "kernels", "measured", "coverage", "own_coverage", "report")), rows)
 	if len(r.Method.Ladder) > 0 {
 		d.heading(2, "replay-modes")
-		var items []string
-		for _, n := range r.Method.Ladder {
-			items = append(items, noteText(n))
-		}
-		d.numbered(items)
+		d.numbered(textsOfNotes(r.Method.Ladder))
 	}
 	return d.writeTo(w, r)
-}
-
-func (d *doc) notCounted(g *analysis.Region) string {
-	return message.Phrase("not-measured") + d.note(prose(sentence(whyNotCounted(g))))
 }
 
 func whyNotCounted(g *analysis.Region) string {
@@ -186,7 +171,7 @@ func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 		d.line("%s", launchBound(g.Name, &g.Split, gainOfRegion(r, g)))
 	}
 	if g.Times == "ncu" {
-		d.ncuRegionFacts(r, g)
+		d.ncuRegionFacts(g)
 	} else {
 		d.regionFacts(r, g)
 	}
@@ -228,7 +213,7 @@ func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 
 func (d *doc) regionCounters(g *analysis.Region) {
 	if g.Counters == nil {
-		d.line("%s", d.notCounted(g))
+		d.line("%s%s", message.Phrase("not-measured"), d.note(prose(sentence(whyNotCounted(g)))))
 		return
 	}
 	partial := ""
@@ -268,24 +253,14 @@ func upperFirst(s string) string {
 }
 
 // replayLabel says how the counters of a region came about.
-func replayLabel(method string) string {
-	switch method {
-	case "kernel":
-		return message.Phrase("single-launches")
-	case "range":
-		return message.Phrase("range-replay")
-	case "app-range":
-		return message.Phrase("application-range-replay")
-	}
-	return method
-}
+func replayLabel(method string) string { return message.Label("replay", method) }
 
 func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 	if len(g.Top) == 0 {
 		if g.Counters != nil && g.Counters.Method != "kernel" && g.Times == "ncu" {
 			d.say("region-kernels-unknown")
 		} else if g.Kernels == 0 {
-			d.say("note-launched-no-kernel")
+			d.line("%s.", upperFirst(message.Phrase("region-launched-nothing")))
 		} else {
 			d.say("region-kernels-not-listed", thousands(g.Kernels))
 		}
@@ -296,19 +271,17 @@ func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 
 // nested gives each region inside this one a section.
 func (d *doc) nested(r *analysis.Result, index int) {
-	for i := index + 1; i < len(r.Regions); i++ {
-		g := &r.Regions[i]
-		if g.Parent != index || i == index {
+	for _, g := range pointers(r.Regions[index+1:]) {
+		if g.Parent != index {
 			continue
 		}
 		d.say("heading-nested", code(g.Name))
 		if g.Times == "ncu" {
-			d.ncuRegionFacts(r, g)
-			d.regionCounters(g)
-			continue
+			d.ncuRegionFacts(g)
+		} else {
+			d.say("region-summary", many(g.Instances, "instance"), elapsed(float64(g.WallNS)),
+				elapsed(float64(g.KernelNS)), launchCount(g.Kernels), elapsed(float64(g.SelfNS)))
 		}
-		d.say("region-summary", many(g.Instances, "instance"), elapsed(float64(g.WallNS)),
-			elapsed(float64(g.KernelNS)), launchCount(g.Kernels), elapsed(float64(g.SelfNS)))
 		d.regionCounters(g)
 	}
 }

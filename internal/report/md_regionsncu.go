@@ -23,7 +23,7 @@ func (d *doc) ncuRegions(r *analysis.Result) {
 }
 
 // ncuRegionFacts are the counts and times of a region under ncu.
-func (d *doc) ncuRegionFacts(r *analysis.Result, g *analysis.Region) {
+func (d *doc) ncuRegionFacts(g *analysis.Region) {
 	t := newGrid("under-ncu", ">inclusive", ">region-exclusive")
 	if g.Instances > 0 {
 		t.add(message.Phrase("ranges-measured-as-whole"), thousands(g.Instances), "")

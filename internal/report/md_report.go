@@ -111,15 +111,10 @@ func (d *doc) about(r *analysis.Result) {
 
 // warned counts the warnings and gives each its footnote.
 func (d *doc) warned(r *analysis.Result) {
-	list := r.Warnings
-	if len(list) == 0 {
-		return
+	if len(r.Warnings) > 0 {
+		refs := each(r.Warnings, func(n *analysis.Note) string { return d.note(noteText(n)) })
+		d.say("warnings-count", plural(len(refs), "warning"), strings.Join(refs, " "))
 	}
-	refs := make([]string, len(list))
-	for i, n := range list {
-		refs[i] = d.remark(n)
-	}
-	d.say("warnings-count", plural(len(list), "warning"), strings.Join(refs, " "))
 }
 
 // workloadName names what ran: the model, the command, or the file that holds
@@ -193,12 +188,7 @@ func (d *doc) findings(r *analysis.Result, text func(*analysis.Finding) string, 
 		d.say("findings-absent", d.note(missing(r, message.Phrase("findings-absent-why"), slices.Concat(withoutTimeline, []fact.Code{analysis.NoKernels}, withoutCounters)...)))
 		return
 	}
-	var items []string
-	for i := range r.Findings[:min(most, len(r.Findings))] {
-		f := &r.Findings[i]
-		items = append(items, prose(sentence(text(f))))
-	}
-	d.numbered(items)
+	d.numbered(each(r.Findings[:min(most, len(r.Findings))], func(f *analysis.Finding) string { return prose(sentence(text(f))) }))
 }
 
 // modelWork writes FLOPs and bytes of one pass, by analysis of the model.
@@ -226,8 +216,7 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 		d.say("none-found", d.note(missing(r, message.Phrase("opportunities-absent"), withoutCounters...)))
 		return
 	}
-	whole := partOf(r).name
-	d.say("opportunities-note", prose(whole), heldAgainst(r))
+	d.say("opportunities-note", prose(partOf(r).name), heldAgainst(r))
 	writeView(d, opportunityView, opportunityLines(r))
 	for i := range r.Opportunities {
 		d.opportunity(r, n, i)
@@ -235,8 +224,8 @@ func (d *doc) opportunities(r *analysis.Result, n *names) {
 }
 
 // boundOf tells a proven bound from an estimate.
-func boundOf(o *analysis.Opportunity) string {
-	if o.Estimated {
+func boundOf(estimated bool) string {
+	if estimated {
 		return "estimate"
 	}
 	return "bound"
@@ -244,12 +233,7 @@ func boundOf(o *analysis.Opportunity) string {
 
 // timesOf names the run whose times opportunities are held against; "" where there
 // is none.
-func timesOf(times string) string {
-	if times == "" {
-		return ""
-	}
-	return message.Label("times-of", times)
-}
+func timesOf(times string) string { return message.Label("times-of", times) }
 
 // heldAgainst says of which run the times of all opportunities are, where it is
 // one.

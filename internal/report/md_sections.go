@@ -16,7 +16,7 @@ import (
 func (d *doc) environment(r *analysis.Result) {
 	e := &r.Environment
 	g := newGrid("row-what", "value")
-	row := func(name, value string, id string) {
+	row := func(name, value string) {
 		if value == "" {
 			g.add(name, absent+d.note(missing(r, message.Phrase("captures-lack-it"))))
 			return
@@ -24,15 +24,15 @@ func (d *doc) environment(r *analysis.Result) {
 		g.add(name, prose(value))
 	}
 	for i := range e.GPUs {
-		g.add(fmt.Sprintf("GPU %d", e.GPUs[i].Device), prose(gpuText(&e.GPUs[i])))
+		row(fmt.Sprintf("GPU %d", e.GPUs[i].Device), gpuText(&e.GPUs[i]))
 	}
 	if len(e.GPUs) == 0 {
-		row("GPU", "", "gpu")
+		row("GPU", "")
 	}
-	row("Driver", e.Driver, "driver")
-	row("CUDA", e.CUDA, "cuda")
-	row(message.Phrase("environment-nsys"), e.Nsys, "no-timeline")
-	row(message.Phrase("environment-ncu"), e.Ncu, "no-counters")
+	row("Driver", e.Driver)
+	row("CUDA", e.CUDA)
+	row(message.Phrase("environment-nsys"), e.Nsys)
+	row(message.Phrase("environment-ncu"), e.Ncu)
 	for _, f := range []analysis.Fact{{Name: "CPU", Value: e.CPU}, {Name: message.Phrase("operating-system"), Value: e.OS}, {Name: "Host", Value: e.Host}} {
 		if f.Value != "" {
 			g.add(f.Name, prose(f.Value))
@@ -64,41 +64,37 @@ func factName(name string) string {
 }
 
 func gpuText(g *analysis.GPU) string {
-	var parts []string
-	if g.Name != "" { // CSV does not name it
-		parts = append(parts, g.Name)
-	}
-	if g.Chip != "" {
-		parts = append(parts, g.Chip)
-	}
-	if g.Compute != "" {
-		parts = append(parts, message.Phrase("compute-capability")+g.Compute)
-	}
-	if g.SMs > 0 {
-		parts = append(parts, fmt.Sprintf("%d SMs", g.SMs))
-	}
-	if g.MemoryBytes > 0 {
-		parts = append(parts, byteSize(g.MemoryBytes))
-	}
-	return strings.Join(parts, ", ")
+	var parts phrases
+	parts.add(g.Name != "", "value-is", g.Name) // CSV does not name it
+	parts.add(g.Chip != "", "value-is", g.Chip)
+	parts.add(g.Compute != "", "compute-capability", g.Compute)
+	parts.add(g.SMs > 0, "gpu-sms", g.SMs)
+	parts.add(g.MemoryBytes > 0, "value-is", byteSize(g.MemoryBytes))
+	return parts.text()
 }
 
-func modelText(m *analysis.Model) string {
-	var parts []string
-	add := func(id string, v any, empty bool) {
-		if !empty {
-			parts = append(parts, message.Phrase(id, v))
-		}
+// phrases are those of a list whose values are known.
+type phrases []string
+
+func (p *phrases) add(known bool, id string, values ...any) {
+	if known {
+		*p = append(*p, message.Phrase(id, values...))
 	}
-	add("model-is", m.Name, m.Name == "")
-	add("model-is", m.Family, m.Family == "" || m.Family == m.Name)
-	add("model-parameters", Parameters(m.Parameters), m.Parameters == 0)
-	add("of-weights", byteSize(m.WeightsBytes), m.WeightsBytes == 0)
-	add("model-layers", m.Layers, m.Layers == 0)
-	add("model-is", m.DType, m.DType == "")
-	add("model-attention", m.Attention, m.Attention == "")
-	add("kv-cache", m.KVCache, m.KVCache == "")
-	return strings.Join(parts, ", ")
+}
+
+func (p phrases) text() string { return strings.Join(p, ", ") }
+
+func modelText(m *analysis.Model) string {
+	var parts phrases
+	parts.add(m.Name != "", "value-is", m.Name)
+	parts.add(m.Family != "" && m.Family != m.Name, "value-is", m.Family)
+	parts.add(m.Parameters != 0, "model-parameters", Parameters(m.Parameters))
+	parts.add(m.WeightsBytes != 0, "of-weights", byteSize(m.WeightsBytes))
+	parts.add(m.Layers != 0, "model-layers", m.Layers)
+	parts.add(m.DType != "", "value-is", m.DType)
+	parts.add(m.Attention != "", "model-attention", m.Attention)
+	parts.add(m.KVCache != "", "kv-cache", m.KVCache)
+	return parts.text()
 }
 
 // Parameters writes how many a model has, as people say it: 8.03 B.
@@ -142,11 +138,8 @@ func (d *doc) use(r *analysis.Result, keys ...string) {
 }
 
 func methodLabel(m string) string {
-	switch m {
-	case "analytic":
+	if m == "analytic" {
 		return "model"
-	case "counters":
-		return "counters"
 	}
 	return m
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
@@ -137,7 +138,7 @@ func (d *doc) splitTable(stages []namedSplit, python bool) {
 	for r, row := range rows {
 		line := []string{row.label}
 		for i := range stages {
-			value, p := cells[i][r], percentageOr(row.parts[i].share)
+			value, p := cells[i][r], strings.TrimSuffix(orAbsent(row.parts[i].share), " %") // rounded by itself: a reader may divide again
 			if row.sum {
 				value, p = "**"+value+"**", "**"+p+"**"
 			}
@@ -160,7 +161,7 @@ func splitRows(splits []*analysis.Split, python bool) []splitRow {
 		}
 		return row
 	}
-	rows := append(busy, sum(message.Phrase("kernel-runs"), func(s *analysis.Split) splitPart { return splitPart{s.BusyNS, s.BusyShare} }))
+	rows := append(busy, sum(upperFirst(message.Phrase("kernel-runs")), func(s *analysis.Split) splitPart { return splitPart{s.BusyNS, s.BusyShare} }))
 	for _, row := range idle {
 		row.label = "idle: " + row.label
 		rows = append(rows, row)

@@ -41,7 +41,7 @@ func slowed(r *analysis.Result, s *analysis.Stage) string {
 	if n := overheadWarning(r, s); n != nil {
 		return withNext(n.Fact)
 	}
-	return "over " + percent(r.Method.OverheadLimit) + message.Phrase("timeline-of") + s.Name + message.Phrase("overhead-large") + upperFirst(sentence(lighter(r, s)))
+	return message.Phrase("overhead-large", percent(r.Method.OverheadLimit), s.Name, upperFirst(sentence(lighter(r, s))))
 }
 
 // stages writes the time of each stage, clean and under nsys.
@@ -50,10 +50,9 @@ func (d *doc) stages(r *analysis.Result) {
 		d.say("stages-absent", absent, d.note(missing(r, message.Phrase("stages-unknown"), append(withoutTimeline[:3:3], analysis.NoKernels)...)))
 		return
 	}
-	rows := make([]*StageRow, len(r.Stages))
-	for i := range rows {
-		row := stageRow(r, &r.Stages[i])
-		row.Region, rows[i] = row.regions, &row
+	rows := stageRows(r)
+	for _, row := range rows {
+		row.Region = row.regions
 	}
 	writeView(d, shownAll(StageView.only("stage", "region", "clean_ms", "clean_std_ms", "nsys_ms", "overhead", "passes", "nsys_median_ms", "nsys_min_ms", "nsys_max_ms", "nsys_std_ms", "host_ms", "synchronous", "tokens_per_s", "gpu_busy_share", "limiter")), rows)
 	d.subStages(r)
@@ -84,15 +83,12 @@ func (d *doc) subStages(r *analysis.Result) {
 		if len(s.Sub) == 0 {
 			continue
 		}
-		parts := make([]string, len(s.Sub))
-		for i, sub := range s.Sub {
-			parts[i] = code(sub.Name) + " " + elapsed(sub.MS*1e6)
-		}
-		when := ""
+		under := ""
 		if s.CleanMS == nil {
-			when = message.Phrase("under-nsys-end")
+			under = message.Phrase("under-nsys-end")
 		}
-		items = append(items, message.Phrase("stage-includes", code(s.Name), strings.Join(parts, ", "), when))
+		parts := each(s.Sub, func(sub *analysis.SubMS) string { return code(sub.Name) + " " + elapsed(sub.MS*1e6) })
+		items = append(items, message.Phrase("stage-includes", code(s.Name), strings.Join(parts, ", "), under))
 	}
 	d.list(items)
 }

@@ -39,7 +39,8 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 	d.plainStages(r)
 
 	d.heading(2, "mfu")
-	d.plainMFU(r)
+	d.say("plain-utilization-lead")
+	d.use(r, "stage", "measure", "from", "value", "peak", "peak_of", "clock")
 
 	d.heading(2, "plain-top-operators")
 	d.plainOperators(r)
@@ -58,9 +59,7 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 	return d.writeTo(w, r)
 }
 
-func plainText(f *analysis.Finding) string {
-	return message.Plain(f.Fact)
-}
+func plainText(f *analysis.Finding) string { return message.Plain(f.Fact) }
 
 // ofRun says how much of the whole run, or of the scope, a saving is; "" where that
 // is not known.
@@ -164,11 +163,6 @@ func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 		return message.Phrase("plain-gpu-work-mostly") + prose(lowerFirst(message.Part(l.Part, l.Label)))
 	}
 	return message.Phrase("gpus-work")
-}
-
-func (d *doc) plainMFU(r *analysis.Result) {
-	d.say("plain-utilization-lead")
-	d.use(r, "stage", "measure", "from", "value", "peak", "peak_of", "clock")
 }
 
 func (d *doc) plainOperators(r *analysis.Result) {

@@ -222,12 +222,8 @@ func (d *doc) note(text string) string {
 	return fmt.Sprintf("[^%d]", n)
 }
 
-// remark is a note of the result as a footnote.
-func (d *doc) remark(n analysis.Note) string { return d.note(noteText(n)) }
-
-func noteText(n analysis.Note) string {
-	return prose(withNext(n.AsFact()))
-}
+// noteText is a note of the result in Markdown, with what to do about it.
+func noteText(n *analysis.Note) string { return prose(withNext(n.AsFact())) }
 
 // sentence ends a text with a full stop.
 func sentence(s string) string {

@@ -1,9 +1,5 @@
 package report
 
-import (
-	"strings"
-)
-
 // writeView writes a declared table on a page: the cells of every other output,
 // with capitals in the heads, thousands apart and footnotes.
 func writeView[T any](d *doc, v View[T], rows []*T) {
@@ -25,10 +21,10 @@ func writeView[T any](d *doc, v View[T], rows []*T) {
 // footnote says why, and else empty.
 func markdownCell[T any](d *doc, c *Column[T], row *T, text string) string {
 	value := deref(c.shown(row))
-	switch n, whole := number(value); {
+	switch n, ok := number(value); {
 	case value == nil:
 		text = ""
-	case whole && c.Unit == Count && isWhole(value):
+	case ok && c.Unit == Count && isWhole(value):
 		text = thousands(int64(n))
 	case c.Format == Link:
 		text = "[" + prose(text) + "](" + text + "/report.md)"
@@ -51,24 +47,7 @@ func isWhole(v any) bool {
 }
 
 // pointers are the rows of a slice.
-func pointers[T any](rows []T) []*T {
-	out := make([]*T, len(rows))
-	for i := range rows {
-		out[i] = &rows[i]
-	}
-	return out
-}
-
-// joined puts texts that are there between commas.
-func joined(parts ...string) string {
-	var out []string
-	for _, p := range parts {
-		if p != "" {
-			out = append(out, p)
-		}
-	}
-	return strings.Join(out, ", ")
-}
+func pointers[T any](rows []T) []*T { return each(rows, func(r *T) *T { return r }) }
 
 // shownAll is the view with its details.
 func shownAll[T any](v View[T]) View[T] {

@@ -37,10 +37,6 @@ type PageCell struct {
 // RegionLines.
 func PageTables(r *analysis.Result) map[string]PageTable {
 	n := newNames(r)
-	stages := make([]*StageRow, len(r.Stages))
-	for i := range stages {
-		stages[i] = new(stageRow(r, &r.Stages[i]))
-	}
 	regions := resultRegionView.without("process", "device", "min_ns", "self_kernel_ns", "scope_kernel_ns")
 	if underNcuAlone(r) {
 		regions = NcuRegionView
@@ -53,7 +49,7 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 		"operators_host": hostOperators(r, n),
 		"roofline":       pageTable(RooflineView, pointers(rooflineRows(r, n))),
 		"roofs":          pageTable(roofView, pointers(r.Roofline.Roofs)),
-		"stages":         pageTable(StageView.without("wall_ns", "gpu_busy_ns", "gpu_idle_ns", "launch_bound", "mfu_analytic", "mfu_counters", "hfu_counters", "mbu_analytic", "mbu_counters"), stages),
+		"stages":         pageTable(StageView.without("wall_ns", "gpu_busy_ns", "gpu_idle_ns", "launch_bound", "mfu_analytic", "mfu_counters", "hfu_counters", "mbu_analytic", "mbu_counters"), stageRows(r)),
 		"use":            pageTable(useView.without("clock", "seconds"), useLines(r)),
 		"aggregates":     pageTable(aggregateView, pointers(r.Totals.Aggregates)),
 		"regions":        pageTable(regions, pointers(regionLines(r))),

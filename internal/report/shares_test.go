@@ -45,14 +45,9 @@ func TestSharesAreOfTheirBase(t *testing.T) {
 			continue // made up by hand, and not by an analysis
 		}
 		n := newNames(r)
-		stages := make([]*StageRow, len(r.Stages))
-		for i := range stages {
-			row := stageRow(r, &r.Stages[i])
-			stages[i] = &row
-		}
 		checked := checkShares(t, name, resultKernelView, kernelLines(r, n, 5, true)) + checkShares(t, name, categoryView, pointers(r.Categories)) +
 			checkShares(t, name, OperatorView, pointers(operatorRows(r, n))) + checkShares(t, name, resultRegionView, pointers(regionLines(r))) +
-			checkShares(t, name, StageView, stages) + checkShares(t, name, opportunityView, opportunityLines(r)) + checkShares(t, name, laneView, laneLines(r, n))
+			checkShares(t, name, StageView, stageRows(r)) + checkShares(t, name, opportunityView, opportunityLines(r)) + checkShares(t, name, laneView, laneLines(r, n))
 		for i := range r.Regions {
 			checked += checkShares(t, name, regionKernelView, regionKernels(r, n, &r.Regions[i]))
 		}

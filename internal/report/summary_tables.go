@@ -87,8 +87,8 @@ func stageLines(r *analysis.Result, width int) (lines, below []string, err error
 // summaryStages is one row a stage, by its median pass. Narrow terminals get fewer
 // columns.
 func summaryStages(r *analysis.Result, head string) *Table[StageRow] {
-	var rows []StageRow
-	v := shownAll(StageView.only("stage", "clean_ms", "clean_median_ms", "nsys_ms", "nsys_min_ms", "nsys_max_ms", "passes", "gpu_busy_share", "mfu_analytic", "hfu_counters", "mbu_analytic", "mbu_counters", "limiter")).titled("clean_ms", "unprofiled").titled("nsys_ms", message.Phrase("times-nsys")).titled("gpu_busy_share", message.Phrase("column-kernel-runs")).titled("stage", head)
+	var rows []*StageRow
+	v := shownAll(StageView.only("stage", "clean_ms", "clean_median_ms", "nsys_ms", "nsys_min_ms", "nsys_max_ms", "passes", "gpu_busy_share", "mfu_analytic", "hfu_counters", "mbu_analytic", "mbu_counters", "limiter")).titled("clean_ms", "unprofiled").titled("nsys_ms", message.Phrase("times-nsys")).titled("gpu_busy_share", message.Phrase("kernel-runs")).titled("stage", head)
 	v.Legend = ""
 	for i := range r.Stages {
 		s := &r.Stages[i]
@@ -118,7 +118,7 @@ func summaryStages(r *analysis.Result, head string) *Table[StageRow] {
 			v = v.titled(key, message.Phrase(title))
 		}
 	}
-	return v.table(Slice(rows), nil)
+	return v.table(slices.Values(rows), nil)
 }
 
 // summaryKernels is one row a kernel. Narrow terminals get fewer columns, the

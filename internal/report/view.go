@@ -211,7 +211,14 @@ func (v View[Row]) titled(key, title string) View[Row] {
 	return v
 }
 
-// table is an answer of the view. notes may be nil.
+// Table is an answer of the view whose rows are in memory, with what a reader must
+// know to trust them.
+func (v View[Row]) Table(rows []Row, notes ...string) *Table[Row] {
+	return v.table(Slice(rows), func() []string { return notes })
+}
+
+// table is an answer of the view. notes may be nil; they are asked for once the rows
+// were written.
 func (v View[Row]) table(rows iter.Seq[*Row], notes func() []string) *Table[Row] {
 	return &Table[Row]{View: v, Rows: rows, Notes: notes}
 }
@@ -221,13 +228,13 @@ func (v *View[Row]) orderWords() string {
 	c := v.column(v.Order.Key)
 	switch {
 	case v.Order.Words != "":
-		return message.Phrase("in-order-of") + v.Order.Words
+		return message.Phrase("in-order-of", v.Order.Words)
 	case c == nil:
 		return ""
 	case v.Order.Descending:
-		return message.Phrase("sorted-by") + c.bareTitle() + message.Phrase("largest-first")
+		return message.Phrase("largest-first", c.bareTitle())
 	}
-	return message.Phrase("sorted-by") + c.title()
+	return message.Phrase("sorted-by", c.title())
 }
 
 // A ColumnInfo is the declaration of a column as data, for programs that draw a

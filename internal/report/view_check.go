@@ -1,10 +1,6 @@
 package report
 
-import (
-	"fmt"
-
-	"github.com/deepprof/deepprof/internal/message"
-)
+import "github.com/deepprof/deepprof/internal/message"
 
 // A Check is one comparison with the vendor's tool.
 type Check struct {
@@ -30,16 +26,14 @@ var checkView = View[Check]{
 
 // Checks shows comparisons; each difference is a footnote.
 func Checks(rows []Check) Printable {
-	return checkView.table(Slice(rows), func() []string {
-		var notes []string
-		for _, r := range rows {
-			for _, d := range r.Details {
-				notes = append(notes, fmt.Sprintf("%s: %s", r.What, d))
-			}
-			for _, n := range r.NotCompared {
-				notes = append(notes, message.Phrase("not-compared", r.What, n))
-			}
+	var notes []string
+	for _, r := range rows {
+		for _, d := range r.Details {
+			notes = append(notes, r.What+": "+d)
 		}
-		return notes
-	})
+		for _, n := range r.NotCompared {
+			notes = append(notes, message.Phrase("not-compared", r.What, n))
+		}
+	}
+	return checkView.Table(rows, notes...)
 }

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
 )
@@ -26,12 +28,17 @@ var CollectiveView = View[analysis.Collective]{
 
 // Collectives shows the exchanges between ranks.
 func Collectives(r *analysis.Result) Printable {
-	var rows []analysis.Collective
-	if r.Job != nil {
-		rows = r.Job.Collectives
-	}
-	return CollectiveView.table(Slice(rows), func() []string { return rankNotes(r) })
+	return CollectiveView.Table(jobOf(r).Collectives, rankNotes(r)...)
 }
+
+// jobOf is what ranks exchange; empty for a result of one timeline.
+func jobOf(r *analysis.Result) *analysis.Job { return cmp.Or(r.Job, &analysis.Job{}) }
+
+// acrossOf is what is summed up over timelines; empty for a result of one.
+func acrossOf(r *analysis.Result) *analysis.Across { return cmp.Or(r.Across, &analysis.Across{}) }
+
+// servingOf is what is known of a server; empty for other programs.
+func servingOf(r *analysis.Result) *analysis.Serving { return cmp.Or(r.Serving, &analysis.Serving{}) }
 
 // A messageRow is the matched exchanges of one kind with messages of one size.
 type messageRow struct {
@@ -53,30 +60,25 @@ var MessageView = View[messageRow]{
 }
 
 func messageRows(r *analysis.Result) (rows []messageRow, cut int) {
-	if r.Job == nil {
-		return nil, 0
-	}
-	for _, c := range r.Job.Collectives {
+	for _, c := range jobOf(r).Collectives {
 		for _, s := range c.Sizes {
 			rows = append(rows, messageRow{c.Kind, s})
 		}
 	}
-	return rows, r.Job.SizesCut()
+	return rows, jobOf(r).SizesCut()
 }
 
 // Messages shows the exchanges between ranks by the size of their messages.
 func Messages(r *analysis.Result) Printable {
 	rows, cut := messageRows(r)
-	return MessageView.table(Slice(rows), func() []string {
-		notes := rankNotes(r)
-		if cut > 0 {
-			notes = append(notes, message.Phrase("collective-sizes-left-out", cut))
-		}
-		if len(rows) == 0 && r.Job != nil && r.Job.Matched > 0 {
-			notes = append(notes, message.Phrase("collective-sizes-absent"))
-		}
-		return notes
-	})
+	notes := rankNotes(r)
+	if cut > 0 {
+		notes = append(notes, message.Phrase("collective-sizes-left-out", cut))
+	}
+	if len(rows) == 0 && jobOf(r).Matched > 0 {
+		notes = append(notes, message.Phrase("collective-sizes-absent"))
+	}
+	return MessageView.Table(rows, notes...)
 }
 
 // A nodeRow is the ranks of one host.
@@ -101,19 +103,12 @@ var NodeView = View[nodeRow]{
 	},
 }
 
-func nodeRows(r *analysis.Result) (rows []nodeRow) {
-	if r.Job != nil {
-		for _, n := range r.Job.Nodes {
-			rows = append(rows, nodeRow{n, partName(r, n.Slowest)})
-		}
-	}
-	return rows
+func nodeRows(r *analysis.Result) []nodeRow {
+	return each(jobOf(r).Nodes, func(n *analysis.Node) nodeRow { return nodeRow{*n, partName(r, n.Slowest)} })
 }
 
 // Nodes shows the ranks of each host; nothing where there is one host.
-func Nodes(r *analysis.Result) Printable {
-	return NodeView.table(Slice(nodeRows(r)), func() []string { return rankNotes(r) })
-}
+func Nodes(r *analysis.Result) Printable { return NodeView.Table(nodeRows(r), rankNotes(r)...) }
 
 // clockNotes say how the clocks of ranks were brought together, and what was
 // matched between them.

@@ -26,8 +26,8 @@ func diffView(kind compare.Kind, unit Unit) View[compare.Line] {
 			{Key: "change", Unit: Share, Value: func(r *compare.Line) any { return r.Change }},
 			{Key: "interval", Priority: 2, Title: "between, %", Value: func(r *compare.Line) any { return interval(r.Low, r.High) }},
 			{Key: "verdict", Format: Words, Value: func(r *compare.Line) any { return message.Short(r.AsFact()) }},
-			{Key: "launches_base", Priority: 4, Title: "launches", Unit: Count, Value: func(r *compare.Line) any { return launches(r, false) }},
-			{Key: "launches_new", Priority: 4, Title: "then", Unit: Count, Value: func(r *compare.Line) any { return launches(r, true) }},
+			{Key: "launches_base", Priority: 4, Title: "launches", Unit: Count, Value: func(r *compare.Line) any { base, _ := launches(r); return base }},
+			{Key: "launches_new", Priority: 4, Title: "then", Unit: Count, Value: func(r *compare.Line) any { _, fresh := launches(r); return fresh }},
 			{Key: "status", Priority: 3, Value: func(r *compare.Line) any { return orNil(message.Label("compare.status", string(r.Status))) }},
 			{Key: "was", Priority: 5, Format: Name, Value: func(r *compare.Line) any { return orNil(r.Was) }},
 			{Key: "clock", Priority: 6, Title: "time is", Value: func(r *compare.Line) any { return orNil(message.Label("compare.clock", string(r.Clock))) }},
@@ -47,14 +47,12 @@ func lineName(r *compare.Line) string {
 	return name
 }
 
-func launches(r *compare.Line, fresh bool) any {
-	switch {
-	case r.Launches == nil:
-		return nil
-	case fresh:
-		return r.Launches.New
+// launches are those of the base and of the new side; both nil where nobody counts them.
+func launches(r *compare.Line) (base, fresh any) {
+	if r.Launches == nil {
+		return nil, nil
 	}
-	return r.Launches.Base
+	return r.Launches.Base, r.Launches.New
 }
 
 // interval writes relative bounds in percent.
@@ -85,12 +83,7 @@ var CompareRowView = View[compare.Row]{
 		{Key: "metric", Value: func(r *compare.Row) any { return string(r.Metric) }, Show: func(r *compare.Row) any { return strings.ReplaceAll(string(r.Metric), "_", " ") }},
 		{Key: "unit", Detail: true, Value: func(r *compare.Row) any { return r.Unit }},
 		{Key: "clock", Value: func(r *compare.Row) any { return string(r.Clock) }},
-		{Key: "status", Value: func(r *compare.Row) any { return string(r.Status) }, Show: func(r *compare.Row) any {
-			if r.Status == compare.Common { // most are, and it says nothing
-				return nil
-			}
-			return string(r.Status)
-		}},
+		{Key: "status", Value: func(r *compare.Row) any { return string(r.Status) }, Show: func(r *compare.Row) any { return when(r.Status != compare.Common, string(r.Status)) }}, // most are common: that says nothing
 		{Key: "was", Value: func(r *compare.Row) any { return r.Was }},
 		{Key: "base", Unit: Count, Value: func(r *compare.Row) any { return r.Base }, Show: func(r *compare.Row) any { return amount(compareUnits[r.Unit], r.Base) }},
 		{Key: "new", Unit: Count, Value: func(r *compare.Row) any { return r.New }, Show: func(r *compare.Row) any { return amount(compareUnits[r.Unit], r.New) }},
@@ -104,11 +97,6 @@ var CompareRowView = View[compare.Row]{
 		{Key: "base_n", Unit: Count, Value: func(r *compare.Row) any { return len(r.BaseSamples) }},
 		{Key: "new_n", Unit: Count, Value: func(r *compare.Row) any { return len(r.NewSamples) }},
 	},
-}
-
-// CompareRows are all values of a comparison.
-func CompareRows(c *compare.Comparison) Printable {
-	return CompareRowView.table(Slice(c.Rows), nil)
 }
 
 // fallView is where the change of a total comes from.
@@ -210,13 +198,11 @@ var noiseView = View[compare.Noise]{
 
 // CompareNoise shows the noise of runs of one program.
 func CompareNoise(n *compare.SelfNoise) Printable {
-	return noiseView.table(Slice(n.Rows), func() []string {
-		notes := []string{message.Phrase("noise-lead", len(n.Runs.Runs))}
-		if slices.ContainsFunc(n.Rows, func(r compare.Noise) bool { return r.Rule == "" }) {
-			notes = append(notes, message.Phrase("noise-without-rule"))
-		}
-		return notes
-	})
+	notes := []string{message.Phrase("noise-lead", len(n.Runs.Runs))}
+	if slices.ContainsFunc(n.Rows, func(r compare.Noise) bool { return r.Rule == "" }) {
+		notes = append(notes, message.Phrase("noise-without-rule"))
+	}
+	return noiseView.Table(n.Rows, notes...)
 }
 
 // A BaselineLine is a baseline.
@@ -230,11 +216,11 @@ type BaselineLine struct {
 // NewBaselineLine describes a baseline.
 func NewBaselineLine(name string, b *compare.Baseline) BaselineLine {
 	l := BaselineLine{Name: name, Runs: len(b.Runs), Created: b.Created}
-	switch n := len(b.Runs); {
-	case n == 1:
+	if l.Runs > 0 {
 		l.Of = b.Runs[0].Name
-	case n > 1:
-		l.Of = message.Phrase("run-and-more", b.Runs[0].Name, n-1)
+	}
+	if l.Runs > 1 {
+		l.Of = message.Phrase("run-and-more", l.Of, l.Runs-1)
 	}
 	return l
 }
@@ -249,6 +235,3 @@ var BaselineView = View[BaselineLine]{
 		{Key: "of", Format: Name, Value: func(r *BaselineLine) any { return r.Of }},
 	},
 }
-
-// BaselineLines shows baselines.
-func BaselineLines(rows []BaselineLine) Printable { return BaselineView.table(Slice(rows), nil) }

@@ -9,8 +9,8 @@ type Value struct {
 	Origin string          `json:"origin"`
 }
 
-// valueView is a configuration with the origin of each value.
-var valueView = View[Value]{
+// ValueView is a configuration with the origin of each value.
+var ValueView = View[Value]{
 	Name: "config_values", Order: Order{Words: "the configuration"}, Everything: "--json",
 	Columns: []Column[Value]{
 		{Key: "key", Value: func(r *Value) any { return r.Key }},
@@ -18,9 +18,6 @@ var valueView = View[Value]{
 		{Key: "origin", Priority: 1, Value: func(r *Value) any { return r.Origin }},
 	},
 }
-
-// Values shows a configuration with the origin of each value.
-func Values(rows []Value) Printable { return valueView.table(Slice(rows), nil) }
 
 // An Option is one file of a config group.
 type Option struct {
@@ -30,8 +27,8 @@ type Option struct {
 	File    string `json:"file"`
 }
 
-// optionView is config groups with their options.
-var optionView = View[Option]{
+// OptionView is config groups with their options.
+var OptionView = View[Option]{
 	Name: "config_options", Order: Order{Key: "group"}, Everything: "--json",
 	Columns: []Column[Option]{
 		{Key: "group", Format: ID, Value: func(r *Option) any { return r.Group }},
@@ -40,6 +37,3 @@ var optionView = View[Option]{
 		{Key: "file", Detail: true, Value: func(r *Option) any { return r.File }},
 	},
 }
-
-// Options shows config groups with their options.
-func Options(rows []Option) Printable { return optionView.table(Slice(rows), nil) }

@@ -206,13 +206,6 @@ var CountedLaunchView = View[CountedLaunchRow]{
 	},
 }
 
-// CountedLaunches shows what counters were taken of.
-func CountedLaunches(rows []CountedLaunchRow, cut int, notes func() []string) Printable {
-	t := CountedLaunchView.table(Slice(rows), notes)
-	t.Cut = cut
-	return t
-}
-
 // A Fact is one thing known about a report.
 type Fact struct {
 	Section string `json:"section"`
@@ -228,9 +221,4 @@ var FactView = View[Fact]{
 		{Key: "name", Value: func(r *Fact) any { return r.Name }},
 		{Key: "value", Format: Name, Value: func(r *Fact) any { return r.Value }},
 	},
-}
-
-// Facts shows what made a report.
-func Facts(rows []Fact, notes []string) Printable {
-	return FactView.table(Slice(rows), func() []string { return notes })
 }

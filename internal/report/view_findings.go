@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/experiment"
 	"github.com/deepprof/deepprof/internal/fact"
@@ -46,7 +48,7 @@ var FindingView = View[findingRow]{
 		{Key: "weight", Priority: 1, Value: func(r *findingRow) any { return orNil(r.Weight) }},
 		{Key: "code", Detail: true, Value: func(r *findingRow) any { return r.Code }},
 		{Key: "stage", Priority: 3, Value: func(r *findingRow) any { return orNil(r.Stage) }},
-		{Key: "bound", Priority: 1, Value: func(r *findingRow) any { return orNil(r.Bound) }, Show: func(r *findingRow) any { return bounded(r.Bound) }},
+		{Key: "bound", Priority: 1, Value: func(r *findingRow) any { return orNil(r.Bound) }, Show: func(r *findingRow) any { return orNil(message.Label("saving", r.Bound)) }},
 		{Key: "saves_ns", Title: "saves", Priority: 1, Unit: Nanoseconds, Value: func(r *findingRow) any { return r.SavesNS }},
 		{Key: "saves_share", Title: "of the time", Help: "Of the unprofiled time of the stages, or of the timeline", Priority: 4, Unit: Share, Value: func(r *findingRow) any { return r.Share }},
 		{Key: "text", Format: Words, Value: func(r *findingRow) any { return r.Text }},
@@ -69,13 +71,13 @@ func Findings(r *analysis.Result) Printable {
 	for i := range rows {
 		rows[i].Place = i + 1
 	}
-	return FindingView.table(Slice(rows), func() []string { return untold(r) })
+	return FindingView.Table(rows, untold(r)...)
 }
 
 func savingRow(o *analysis.Opportunity) findingRow {
 	ns := int64(o.Seconds * 1e9)
 	row := findingRow{
-		ID: o.ID, Kind: "saving", Code: string(o.Title.Code), Text: message.Text(o.Title), Stage: o.Stage, SavesNS: &ns, Bound: boundOf(o), Share: o.Share, Params: o.Title.Params,
+		ID: o.ID, Kind: "saving", Code: string(o.Title.Code), Text: message.Text(o.Title), Stage: o.Stage, SavesNS: &ns, Bound: boundOf(o.Estimated), Share: o.Share, Params: o.Title.Params,
 		How: append([]string{}, message.Texts(o.How)...), Assumes: append([]string{}, message.Texts(o.Assumes)...), Evidence: []Measured{},
 	}
 	for _, e := range o.Evidence {
@@ -91,38 +93,16 @@ func savingRow(o *analysis.Opportunity) findingRow {
 	return row
 }
 
-// bounded words how firm a saving is; nil where there is none.
-func bounded(id string) any {
-	if id == "" {
-		return nil
-	}
-	return message.Label("saving", id)
-}
-
-func experimentBound(x *experiment.Experiment) string {
-	switch {
-	case x.SavesNS == nil:
-		return ""
-	case x.Estimated:
-		return "estimate"
-	}
-	return "bound"
-}
-
 // untold are the warnings of a result, and what it could not tell with what
 // would tell it.
 func untold(r *analysis.Result) []string {
-	var out []string
-	for _, notes := range [][]analysis.Note{r.Warnings, r.Missing} {
-		for _, n := range notes {
-			text := message.Text(n.AsFact())
-			if next := message.Next(n.Fact); next != "" {
-				text += "; next: " + next
-			}
-			out = append(out, text)
+	return each(slices.Concat(r.Warnings, r.Missing), func(n *analysis.Note) string {
+		text := message.Text(n.AsFact())
+		if next := message.Next(n.Fact); next != "" {
+			text += "; next: " + next
 		}
-	}
-	return out
+		return text
+	})
 }
 
 // An experimentRow is a run that is worth making.
@@ -145,7 +125,7 @@ var ExperimentView = View[experimentRow]{
 		{Key: "place", Title: "#", Unit: Count, Value: func(r *experimentRow) any { return r.Place }},
 		{Key: "code", Detail: true, Value: func(r *experimentRow) any { return r.Code }},
 		{Key: "from", Detail: true, Format: ID, Value: func(r *experimentRow) any { return orNil(r.From) }},
-		{Key: "bound", Value: func(r *experimentRow) any { return orNil(r.Bound) }, Show: func(r *experimentRow) any { return bounded(r.Bound) }},
+		{Key: "bound", Value: func(r *experimentRow) any { return orNil(r.Bound) }, Show: func(r *experimentRow) any { return orNil(message.Label("saving", r.Bound)) }},
 		{Key: "saves_ns", Title: "saves", Unit: Nanoseconds, Value: func(r *experimentRow) any { return r.SavesNS }},
 		{Key: "why", Format: Words, Value: func(r *experimentRow) any { return r.Why }},
 		{Key: "run", Format: ID, Value: func(r *experimentRow) any { return r.Run }},
@@ -159,7 +139,10 @@ func Experiments(list []experiment.Experiment) Printable {
 	var notes []string
 	for i := range list {
 		x := &list[i]
-		rows[i] = experimentRow{Place: i + 1, Code: string(x.Why.Code), Why: message.Text(x.Why), From: x.From, SavesNS: x.SavesNS, Bound: experimentBound(x), Overrides: append([]string{}, x.Overrides...)}
+		rows[i] = experimentRow{Place: i + 1, Code: string(x.Why.Code), Why: message.Text(x.Why), From: x.From, SavesNS: x.SavesNS, Overrides: append([]string{}, x.Overrides...)}
+		if x.SavesNS != nil {
+			rows[i].Bound = boundOf(x.Estimated)
+		}
 		if x.Line != "" {
 			rows[i].Run = &x.Line
 			continue
@@ -169,5 +152,5 @@ func Experiments(list []experiment.Experiment) Printable {
 			notes = append(notes, message.Phrase("without-command-line")+rows[i].NoRun)
 		}
 	}
-	return ExperimentView.table(Slice(rows), func() []string { return notes })
+	return ExperimentView.Table(rows, notes...)
 }

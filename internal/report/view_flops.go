@@ -95,18 +95,4 @@ func (t *flopsTable) Footnotes() []string {
 }
 
 // ofWork is nil for a row that is a note.
-func ofWork(r *flops.Row, v any) any {
-	if r.Note != "" {
-		return nil
-	}
-	return v
-}
-
-// orNil is nil for a value that stands for none.
-func orNil[T comparable](x T) any {
-	var none T
-	if x == none {
-		return nil
-	}
-	return x
-}
+func ofWork(r *flops.Row, v any) any { return when(r.Note == "", v) }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -39,20 +40,10 @@ var resultKernelView = View[kernelLine]{
 }
 
 // one hides what a sum does not have.
-func (k *kernelLine) one(x any) any {
-	if k.rest != nil {
-		return nil
-	}
-	return x
-}
+func (k *kernelLine) one(x any) any { return when(k.rest == nil, x) }
 
 // timed is a value of the timeline; nil where it holds no launch of the kernel.
-func (k *kernelLine) timed(x any) any {
-	if untimed(k.Kernel) {
-		return nil
-	}
-	return x
-}
+func (k *kernelLine) timed(x any) any { return when(!untimed(k.Kernel), x) }
 
 // ncuTime is the time of one launch under ncu, where there is no other.
 func ncuTime(k *kernelLine) any {
@@ -115,18 +106,11 @@ func noVerdict(k *analysis.Kernel) string {
 var categoryView = View[analysis.CategoryTime]{
 	Name: "categories", Order: Order{Key: "ns", Descending: true},
 	Columns: []Column[analysis.CategoryTime]{
-		{Key: "label", Title: "category", Value: func(c *analysis.CategoryTime) any { return categoryLabel(c) }},
+		{Key: "label", Title: "category", Value: func(c *analysis.CategoryTime) any { return cmp.Or(c.Label, c.ID) }},
 		{Key: "calls", Title: "launches", Unit: Count, Value: func(c *analysis.CategoryTime) any { return c.Calls }},
 		{Key: "ns", Title: "GPU time", Unit: Nanoseconds, Value: func(c *analysis.CategoryTime) any { return c.NS }},
 		{Key: "share", Title: "of GPU time", Unit: Share, Part: "ns", Value: func(c *analysis.CategoryTime) any { return c.Share }},
 	},
-}
-
-func categoryLabel(c *analysis.CategoryTime) string {
-	if c.Label == "" {
-		return c.ID
-	}
-	return c.Label
 }
 
 // A regionKernel is a kernel of a region.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,7 +27,7 @@ var LayerView = View[LayerLine]{
 	Name: "layers", Order: Order{Key: "gpu_ns", Descending: true, Words: "stages by GPU time, then layers by GPU time"}, Everything: "--all",
 	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module, the one without a stage work that no range was open around when it was launched or, in a CUDA graph, captured; limiter, FLOPs, bytes, HFU and MBU are of the same kernels as the GPU time, by the launch that was counted of each kernel, grid and block; HFU and MBU are of the peaks, over the GPU time of these kernels; MFU is of the FLOPs that matrix products, convolutions, experts and attention of the module ask for by the shapes of weights and inputs, which annotation notes; of causal attention half of the pairs count",
 	Columns: []Column[LayerLine]{
-		{Key: "stage", Value: func(r *LayerLine) any { return r.Stage }, Show: func(r *LayerLine) any { return orNoStage(r.Stage) }},
+		{Key: "stage", Value: func(r *LayerLine) any { return r.Stage }, Show: func(r *LayerLine) any { return cmp.Or(r.Stage, message.Phrase("in-no-stage")) }},
 		{Key: "layer", Format: Name, Value: func(r *LayerLine) any { return r.Layer }, Show: func(r *LayerLine) any { return orNone(r.Layer) }},
 		{Key: "modules", Priority: 5, Unit: Count, Value: func(r *LayerLine) any { return r.Modules }},
 		{Key: "instances", Unit: Count, Detail: true, Value: func(r *LayerLine) any { return r.Calls }},
@@ -53,24 +54,7 @@ var LayerView = View[LayerLine]{
 // noMFU says why a row has no MFU.
 func noMFU(r *LayerLine) string { return message.Label("no-mfu", r.NoMFU) }
 
-func orNone(layer string) string {
-	if layer == "" {
-		return message.Phrase("in-no-module")
-	}
-	return layer
-}
-
-func orNoStage(stage string) string {
-	if stage == "" {
-		return message.Phrase("in-no-stage")
-	}
-	return stage
-}
-
-// Layers shows the modules of a model.
-func Layers(rows []LayerLine, notes []string) Printable {
-	return LayerView.table(Slice(rows), func() []string { return notes })
-}
+func orNone(layer string) string { return cmp.Or(layer, message.Phrase("in-no-module")) }
 
 // ModelStepView is every step of a model.
 var ModelStepView = View[timeline.StepRow]{
@@ -88,11 +72,6 @@ var ModelStepView = View[timeline.StepRow]{
 		{Key: "tokens", Priority: 8, Unit: Count, Value: func(r *timeline.StepRow) any { return r.Tokens }},
 		{Key: "cached", Priority: 9, Unit: Count, Value: func(r *timeline.StepRow) any { return r.Cached }},
 	},
-}
-
-// Steps shows each step.
-func Steps(rows []timeline.StepRow, notes []string) Printable {
-	return ModelStepView.table(Slice(rows), func() []string { return notes })
 }
 
 // StepGroupView is the distribution of the steps of each stage.
@@ -113,9 +92,4 @@ var StepGroupView = View[timeline.StepGroup]{
 			return strings.ReplaceAll(strings.Trim(fmt.Sprint(r.Slowest), "[]"), " ", ", ")
 		}},
 	},
-}
-
-// StepGroups shows the distribution of steps.
-func StepGroups(rows []timeline.StepGroup, notes []string) Printable {
-	return StepGroupView.table(Slice(rows), func() []string { return notes })
 }

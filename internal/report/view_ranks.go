@@ -72,10 +72,9 @@ func Ranks(r *analysis.Result) Printable {
 }
 
 // rankRows has a row a part, in the order of the result.
-func rankRows(r *analysis.Result) []*RankRow {
-	rows := make([]*RankRow, len(r.Parts))
-	for i := range rows {
-		rows[i] = rankRow(r, i)
+func rankRows(r *analysis.Result) (rows []*RankRow) {
+	for i := range r.Parts {
+		rows = append(rows, rankRow(r, i))
 	}
 	return rows
 }
@@ -97,11 +96,9 @@ func rankRow(r *analysis.Result, i int) *RankRow {
 	if c := p.Communication; c != nil {
 		row.CommNS, row.Exposed = &c.NS, &c.ExposedNS
 	}
-	if r.Job != nil {
-		for j := range r.Job.Waits {
-			if w := &r.Job.Waits[j]; w.Part == i {
-				row.WaitNS, row.Late, row.LateNS, row.Longer = &w.WaitNS, &w.Late, &w.LateNS, meanwhile(w.Meanwhile)
-			}
+	for _, w := range pointers(jobOf(r).Waits) {
+		if w.Part == i {
+			row.WaitNS, row.Late, row.LateNS, row.Longer = &w.WaitNS, &w.Late, &w.LateNS, meanwhile(w.Meanwhile)
 		}
 	}
 	return row
@@ -163,22 +160,19 @@ var RankStageView = View[rankStageRow]{
 // RankStages shows the matrix of parts and stages.
 func RankStages(r *analysis.Result) Printable {
 	var rows []rankStageRow
-	if r.Across != nil {
-		for _, d := range r.Across.Stages {
-			for i := range r.Parts {
-				p := &r.Parts[i]
-				for _, s := range p.Stages {
-					if s.Stage == d.Name {
-						rows = append(rows, rankStageRow{
-							Part: partName(r, i), Rank: p.Of.Rank, Host: p.Of.Host, Window: p.Of.Window, Repeat: p.Of.Repeat,
-							Stage: s.Stage, Passes: s.Passes, PassNS: s.PassNS, WallNS: s.WallNS, BusyNS: s.BusyNS, Launches: s.Launches, Slower: s.OverMedian,
-						})
-					}
+	for _, d := range acrossOf(r).Stages {
+		for i, p := range r.Parts {
+			for _, s := range p.Stages {
+				if s.Stage == d.Name {
+					rows = append(rows, rankStageRow{
+						Part: partName(r, i), Rank: p.Of.Rank, Host: p.Of.Host, Window: p.Of.Window, Repeat: p.Of.Repeat,
+						Stage: s.Stage, Passes: s.Passes, PassNS: s.PassNS, WallNS: s.WallNS, BusyNS: s.BusyNS, Launches: s.Launches, Slower: s.OverMedian,
+					})
 				}
 			}
 		}
 	}
-	return RankStageView.table(Slice(rows), func() []string { return rankNotes(r) })
+	return RankStageView.Table(rows, rankNotes(r)...)
 }
 
 // A rankMeasureRow is one number over all parts.
@@ -214,15 +208,13 @@ func RankMeasures(r *analysis.Result) Printable {
 	add := func(measure, stage string, d analysis.Distribution) {
 		rows = append(rows, rankMeasureRow{Measure: measure, Stage: stage, Distribution: d, Fastest: partName(r, d.Least), Slowest: partName(r, d.Most)})
 	}
-	if r.Across != nil {
-		for _, d := range r.Across.Times {
-			add(d.Name, "", d)
-		}
-		for _, d := range r.Across.Stages {
-			add(message.Phrase("mean-pass"), d.Name, d)
-		}
+	for _, d := range acrossOf(r).Times {
+		add(d.Name, "", d)
 	}
-	return RankMeasureView.table(Slice(rows), func() []string { return rankNotes(r) })
+	for _, d := range acrossOf(r).Stages {
+		add(message.Phrase("mean-pass"), d.Name, d)
+	}
+	return RankMeasureView.Table(rows, rankNotes(r)...)
 }
 
 // A rankKernelRow is one kernel over all parts.
@@ -249,17 +241,11 @@ var RankKernelView = View[rankKernelRow]{
 
 // RankKernels shows the kernels of all parts.
 func RankKernels(r *analysis.Result) Printable {
-	var rows []rankKernelRow
-	if r.Across != nil {
-		for _, k := range r.Across.Kernels {
-			rows = append(rows, rankKernelRow{KernelAcross: k, MostPart: partName(r, k.Most), of: r.Across.Parts})
-		}
+	a, notes := acrossOf(r), rankNotes(r)
+	if a.KernelsCut > 0 {
+		notes = append(notes, message.Phrase("rank-kernels-left-out", a.KernelsCut))
 	}
-	return RankKernelView.table(Slice(rows), func() []string {
-		notes := rankNotes(r)
-		if r.Across != nil && r.Across.KernelsCut > 0 {
-			notes = append(notes, message.Phrase("rank-kernels-left-out", r.Across.KernelsCut))
-		}
-		return notes
-	})
+	return RankKernelView.Table(each(a.Kernels, func(k *analysis.KernelAcross) rankKernelRow {
+		return rankKernelRow{KernelAcross: *k, MostPart: partName(r, k.Most), of: a.Parts}
+	}), notes...)
 }

@@ -34,12 +34,7 @@ var resultRegionView = View[regionLine]{
 		{Key: "outliers", Priority: 7, Help: "Instances that took more than twice the median", Unit: Count, Value: func(g *regionLine) any { return orNil(g.Outliers) }},
 		{Key: "kernel_ns", Title: "GPU time", Help: "Of the kernels launched inside, with those of nested regions", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.KernelNS }},
 		{Key: "self_kernel_ns", Title: "own", Help: "GPU time outside nested regions", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.SelfNS }},
-		{Key: "scope_kernel_ns", Title: "GPU time in the scope", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.ScopeNS }, Show: func(g *regionLine) any {
-			if !g.partly {
-				return nil
-			}
-			return g.ScopeNS
-		}},
+		{Key: "scope_kernel_ns", Title: "GPU time in the scope", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.ScopeNS }, Show: func(g *regionLine) any { return when(g.partly, g.ScopeNS) }},
 		{Key: "share", Title: "of GPU time", Help: "Of the GPU time of the scope; of all where there is none", Unit: Share, Part: "scope_kernel_ns", Value: func(g *regionLine) any { return g.Region.Share }, Show: func(g *regionLine) any {
 			if g.outside {
 				return "outside"
@@ -60,22 +55,19 @@ var resultRegionView = View[regionLine]{
 			}
 			return ""
 		}},
-		{Key: "own_coverage", Title: "counted, of own", Unit: Share, Detail: true, Value: func(g *regionLine) any {
-			if g.Counters == nil || g.Counters.Exclusive == nil {
-				return nil
-			}
-			return g.Counters.Exclusive.Coverage
-		}},
+		{Key: "own_coverage", Title: "counted, of own", Unit: Share, Detail: true, Value: (*regionLine).ownCoverage},
 		{Key: "report", Format: Link, Detail: true, Value: func(g *regionLine) any { return orNil(g.folder) }},
 	},
 }
 
 // several hides the distribution of one instance.
-func (g *regionLine) several(ns int64) any {
-	if g.Instances < 2 {
+func (g *regionLine) several(ns int64) any { return when(g.Instances > 1 && ns != 0, ns) }
+
+func (g *regionLine) ownCoverage() any {
+	if g.Counters == nil || g.Counters.Exclusive == nil {
 		return nil
 	}
-	return orNil(ns)
+	return g.Counters.Exclusive.Coverage
 }
 
 func (g *regionLine) how() string {
@@ -139,7 +131,7 @@ var NcuRegionView = View[regionLine]{
 
 // NcuRegions shows the regions of a result without a timeline.
 func NcuRegions(r *analysis.Result) Printable {
-	return NcuRegionView.table(Slice(regionLines(r)), func() []string { return missingNotes(r) })
+	return NcuRegionView.Table(regionLines(r), missingNotes(r)...)
 }
 
 // A regionCounter is a counter of a region.

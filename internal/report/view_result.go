@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
 )
@@ -50,10 +52,7 @@ type StageRow struct {
 
 // passes hides the distribution of one pass from people.
 func (r *StageRow) passes(p *float64) any {
-	if !r.several {
-		return nil
-	}
-	return scaled(p, units[Milliseconds].factor)
+	return when(r.several, scaled(p, units[Milliseconds].factor))
 }
 
 const stagesLegend = "unprofiled and under nsys are means per pass; median, fastest, slowest and spread (standard deviation) are of the passes under nsys; a stage that is not synchronous closes before its work ends: its time is that of its work on the GPU, and host is how long the range was open; copies count as time in which no kernel runs"
@@ -97,15 +96,16 @@ var StageView = View[StageRow]{
 
 // Stages shows the stages of a result.
 func Stages(r *analysis.Result) Printable {
-	rows := make([]StageRow, len(r.Stages))
-	for i := range r.Stages {
-		rows[i] = stageRow(r, &r.Stages[i])
-	}
-	return StageView.table(Slice(rows), func() []string { return stageNotes(r) })
+	return StageView.table(slices.Values(stageRows(r)), func() []string { return stageNotes(r) })
 }
 
-func stageRow(r *analysis.Result, s *analysis.Stage) StageRow {
-	row := StageRow{
+// stageRows has a row a stage, in the order of the result.
+func stageRows(r *analysis.Result) []*StageRow {
+	return each(r.Stages, func(s *analysis.Stage) *StageRow { return stageRow(r, s) })
+}
+
+func stageRow(r *analysis.Result, s *analysis.Stage) *StageRow {
+	row := &StageRow{
 		Stage: s.Name, Region: s.Region, CleanMS: s.CleanMS, CleanStdMS: s.CleanStdMS, NsysMS: s.NsysMS, Overhead: s.Overhead, Passes: s.Passes, TokensPS: s.TokensPS,
 		MFU: utilized(s.MFU, "analytic"), MFUCounters: utilized(s.HFU, "counters"), HFU: utilized(s.HFU, "counters"), MBU: utilized(s.MBU, "analytic"), MBUCounters: utilized(s.MBU, "counters"),
 	}
@@ -259,12 +259,7 @@ type operatorRow struct {
 }
 
 // device hides a device time where no operator has one.
-func (r *operatorRow) device(us float64) any {
-	if r.onCPU {
-		return nil
-	}
-	return us * units[Microseconds].factor
-}
+func (r *operatorRow) device(us float64) any { return when(!r.onCPU, us*units[Microseconds].factor) }
 
 // OperatorView is the operators of the torch profiler.
 var OperatorView = View[operatorRow]{
@@ -293,7 +288,7 @@ var OperatorView = View[operatorRow]{
 // Operators shows the operators of a result by total device time.
 func Operators(r *analysis.Result) Printable {
 	rows := operatorRows(r, newNames(r))
-	t := OperatorView.table(Slice(rows), func() []string { return operatorNotes(r) })
+	t := OperatorView.Table(rows, operatorNotes(r)...)
 	if r.OnlyCPU() && len(rows) > 0 {
 		t.Legend, t.Order.Key = message.Phrase("operators-without-device-time"), "self_cpu_us"
 	}
@@ -381,12 +376,7 @@ var RooflineView = View[rooflineRow]{
 		{Key: "roof_flop_per_s", Detail: true, Value: func(r *rooflineRow) any { return r.Roof }},
 		{Key: "roof_byte_per_s", Detail: true, Value: func(r *rooflineRow) any { return r.Bandwidth }},
 		{Key: "attained", Title: "of roof", Unit: Share, Value: func(r *rooflineRow) any { return r.Attained }},
-		{Key: "kernel_total_ns", Priority: 4, Title: "total", Unit: Nanoseconds, Value: func(r *rooflineRow) any { return r.NS }, Show: func(r *rooflineRow) any {
-			if r.NS == 0 { // the timeline has no launch of it
-				return nil
-			}
-			return r.NS
-		}},
+		{Key: "kernel_total_ns", Priority: 4, Title: "total", Unit: Nanoseconds, Value: func(r *rooflineRow) any { return r.NS }, Show: func(r *rooflineRow) any { return orNil(r.NS) }}, // 0: the timeline has no launch of it
 		{Key: "limiter", Priority: 5, Format: Words, Value: func(r *rooflineRow) any { return orNil(r.Limiter) }},
 		{Key: "grid", Priority: 6, Value: func(r *rooflineRow) any { return dims(r.Grid) }},
 		{Key: "block", Detail: true, Value: func(r *rooflineRow) any { return dims(r.Block) }},
@@ -404,7 +394,7 @@ func rooflineRows(r *analysis.Result, n *names) []rooflineRow {
 	rows := make([]rooflineRow, len(r.Roofline.Points))
 	for i, p := range r.Roofline.Points {
 		rows[i] = rooflineRow{KernelID: p.Kernel, DType: p.DType, Memory: p.Memory, Intensity: p.Intensity, FLOPS: p.FLOPS, Attained: p.Attained, NS: p.NS,
-			Roof: roofs[p.DType], Bandwidth: roofs[p.Memory], arithmetic: roofLabel(r, p.DType), level: roofLabel(r, p.Memory)}
+			Roof: roofs[p.DType], Bandwidth: roofs[p.Memory], arithmetic: roofLabel(p.DType), level: roofLabel(p.Memory)}
 		if k := n.find(p.Kernel); k >= 0 {
 			rows[i].Short, rows[i].Kernel, rows[i].Limiter = n.of(k), r.Kernels[k].Name, limiter(&r.Kernels[k].Limiter)
 			rows[i].Grid, rows[i].Block = r.Kernels[k].Grid, r.Kernels[k].Block
@@ -416,16 +406,14 @@ func rooflineRows(r *analysis.Result, n *names) []rooflineRow {
 // RooflinePoints shows the points of the roofline.
 func RooflinePoints(r *analysis.Result) Printable {
 	rows := rooflineRows(r, newNames(r))
-	t := RooflineView.table(Slice(rows), func() []string {
-		var notes []string
-		if r.Scope != nil {
-			notes = append(notes, message.Phrase("operators-total-of")+message.Text(r.Scope.Name))
-		}
-		if why := message.Text(r.Roofline.Why); why != "" {
-			notes = append(notes, why)
-		}
-		return append(notes, missingNotes(r)...)
-	})
+	var notes []string
+	if r.Scope != nil {
+		notes = append(notes, message.Phrase("operators-total-of")+message.Text(r.Scope.Name))
+	}
+	if why := message.Text(r.Roofline.Why); why != "" {
+		notes = append(notes, why)
+	}
+	t := RooflineView.Table(rows, append(notes, missingNotes(r)...)...)
 	if len(rows) == 0 {
 		t.Legend = ""
 	}

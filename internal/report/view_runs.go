@@ -16,7 +16,7 @@ var RunView = View[runs.Summary]{
 		{Key: "id", Format: ID, Value: func(r *runs.Summary) any { return r.ID }},
 		{Key: "status", Value: func(r *runs.Summary) any { return runStatus(r) }},
 		{Key: "created", Priority: 1, Value: func(r *runs.Summary) any { return r.Created.Local().Format(time.DateTime) }},
-		{Key: "seconds", Title: "time", Help: "From its start to its end", Priority: 2, Format: Number, Value: func(r *runs.Summary) any { return r.Seconds }, Show: func(r *runs.Summary) any { return runTime(r.Seconds) }},
+		{Key: "seconds", Title: "time", Help: "From its start to its end", Priority: 2, Format: Number, Value: func(r *runs.Summary) any { return r.Seconds }, Show: showRunTime},
 		{Key: "bytes", Priority: 4, Title: "size", Help: "Of its files", Format: Number, Value: func(r *runs.Summary) any { return r.Bytes }, Show: func(r *runs.Summary) any { return amount(Bytes, r.Bytes) }},
 		{Key: "label", Format: Name, Value: func(r *runs.Summary) any { return r.Label }},
 		{Key: "gpu", Title: "GPU", Priority: 3, Value: func(r *runs.Summary) any { return r.GPU }},
@@ -27,11 +27,6 @@ var RunView = View[runs.Summary]{
 	},
 }
 
-// Runs shows the runs of a store.
-func Runs(rows []runs.Summary, notes []string) Printable {
-	return RunView.table(Slice(rows), func() []string { return notes })
-}
-
 // runStatus marks a recording that was played: its time is that of playing it.
 func runStatus(r *runs.Summary) string {
 	if r.Recorded != nil {
@@ -40,12 +35,11 @@ func runStatus(r *runs.Summary) string {
 	return string(r.Status)
 }
 
-// runTime is RunTime of a value that may be absent.
-func runTime(seconds *float64) any {
-	if seconds == nil {
+func showRunTime(r *runs.Summary) any {
+	if r.Seconds == nil {
 		return nil
 	}
-	return RunTime(*seconds)
+	return RunTime(*r.Seconds)
 }
 
 // RunTime writes seconds of a run or of a step: "46.0 s", "3 min 20 s", "2 h 5 min".
@@ -72,55 +66,33 @@ func ranSteps(list []runs.StepState) string {
 }
 
 func steps(list []runs.StepState) string {
-	parts := make([]string, len(list))
-	for i, s := range list {
-		parts[i] = fmt.Sprintf("%s %s", s.Name, s.State)
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(each(list, func(s *runs.StepState) string { return s.Name + " " + string(s.State) }), ", ")
 }
 
-// stepView is how often the steps of runs succeed and how long they take.
-var stepView = View[runs.StepStats]{
+// StepStatsView is how often the pipeline steps of runs succeed and how long they take.
+var StepStatsView = View[runs.StepStats]{
 	Name: "run_stats", Order: Order{Words: "the pipeline"}, Everything: "--json",
 	Columns: []Column[runs.StepStats]{
-		{Key: "name", Title: "stage", Value: func(r *runs.StepStats) any { return r.Name }},
+		{Key: "name", Title: "pipeline step", Value: func(r *runs.StepStats) any { return r.Name }},
 		{Key: "ended", Priority: 4, Unit: Count, Value: func(r *runs.StepStats) any { return r.Ended }},
 		{Key: "done", Unit: Count, Value: func(r *runs.StepStats) any { return r.Done }},
 		{Key: "failed", Unit: Count, Value: func(r *runs.StepStats) any { return r.Failed }},
 		{Key: "interrupted", Priority: 7, Unit: Count, Value: func(r *runs.StepStats) any { return r.Interrupted }},
 		{Key: "skipped", Priority: 8, Unit: Count, Value: func(r *runs.StepStats) any { return r.Skipped }},
-		{Key: "success_rate", Title: "success", Help: "Of the steps that were done or failed", Unit: Percent, Value: successRate},
+		{Key: "success_rate", Title: "success", Help: "Of the steps that were done or failed", Unit: Percent, Value: func(r *runs.StepStats) any { return scaled(r.SuccessRate, 100) }},
 		{Key: "retried", Priority: 9, Unit: Count, Value: func(r *runs.StepStats) any { return r.Retried }},
-		{Key: "median_seconds", Title: "median", Unit: Seconds, Group: "time", Value: median},
-		{Key: "p90_seconds", Priority: 6, Title: "p90", Unit: Seconds, Group: "time", Value: p90},
-		{Key: "max_seconds", Priority: 5, Title: "max", Unit: Seconds, Group: "time", Value: longest},
+		{Key: "median_seconds", Title: "median", Unit: Seconds, Group: "time", Value: secondsOf(func(s *runs.Spread) float64 { return s.Median })},
+		{Key: "p90_seconds", Priority: 6, Title: "p90", Unit: Seconds, Group: "time", Value: secondsOf(func(s *runs.Spread) float64 { return s.P90 })},
+		{Key: "max_seconds", Priority: 5, Title: "max", Unit: Seconds, Group: "time", Value: secondsOf(func(s *runs.Spread) float64 { return s.Max })},
 	},
 }
 
-// StageStatistics shows how often steps succeed and how long they take.
-func StageStatistics(rows []runs.StepStats, notes []string) Printable {
-	return stepView.table(Slice(rows), func() []string { return notes })
-}
-
-func successRate(r *runs.StepStats) any {
-	if r.SuccessRate == nil {
-		return nil
-	}
-	return 100 * *r.SuccessRate
-}
-
-func median(r *runs.StepStats) any {
-	return secondsOf(r, func(s *runs.Spread) float64 { return s.Median })
-}
-func p90(r *runs.StepStats) any { return secondsOf(r, func(s *runs.Spread) float64 { return s.P90 }) }
-func longest(r *runs.StepStats) any {
-	return secondsOf(r, func(s *runs.Spread) float64 { return s.Max })
-}
-
 // secondsOf is one number of how long a step took; nil where it was never timed.
-func secondsOf(r *runs.StepStats, get func(*runs.Spread) float64) any {
-	if r.Seconds == nil {
-		return nil
+func secondsOf(get func(*runs.Spread) float64) func(*runs.StepStats) any {
+	return func(r *runs.StepStats) any {
+		if r.Seconds == nil {
+			return nil
+		}
+		return get(r.Seconds)
 	}
-	return get(r.Seconds)
 }

@@ -34,29 +34,19 @@ func sampleColumns(of ...any) (out []Column[sampleRow]) {
 	for i := 0; i+1 < len(of); i += 2 {
 		id := of[i].(string)
 		out = append(out,
-			Column[sampleRow]{Key: id, Title: message.Label("sampled", id), Priority: of[i+1].(int), Unit: Share, Value: func(r *sampleRow) any {
-				if m := r.metric(id); m != nil {
-					return m.Mean
-				}
-				return nil
-			}},
-			Column[sampleRow]{Key: id + "_error", Title: "±", Priority: 6, Unit: Share, Value: func(r *sampleRow) any {
-				if m := r.metric(id); m != nil {
-					return m.Error
-				}
-				return nil
-			}})
+			Column[sampleRow]{Key: id, Title: message.Label("sampled", id), Priority: of[i+1].(int), Unit: Share, Value: func(r *sampleRow) any { m, ok := r.metric(id); return when(ok, m.Mean) }},
+			Column[sampleRow]{Key: id + "_error", Title: "±", Priority: 6, Unit: Share, Value: func(r *sampleRow) any { m, ok := r.metric(id); return when(ok, m.Error) }})
 	}
 	return out
 }
 
-func (r *sampleRow) metric(id string) *analysis.Sampled {
-	for i := range r.Metrics {
-		if r.Metrics[i].Metric == id {
-			return &r.Metrics[i]
+func (r *sampleRow) metric(id string) (m analysis.Sampled, ok bool) {
+	for _, m := range r.Metrics {
+		if m.Metric == id {
+			return m, true
 		}
 	}
-	return nil
+	return m, false
 }
 
 func (r *sampleRow) samples() int {
@@ -92,14 +82,11 @@ func stepClassName(c *analysis.StepClass) string {
 
 // Samples shows the sampled counters.
 func Samples(r *analysis.Result) Printable {
-	var notes []string
-	switch s := r.Sampling; {
-	case s == nil:
-		notes = append(notes, message.Phrase("samples-absent"))
-	default:
-		notes = append(notes, message.Phrase("samples-count", s.Readings, s.GPUs, s.RateHz))
+	note := message.Phrase("samples-absent")
+	if s := r.Sampling; s != nil {
+		note = message.Phrase("samples-count", s.Readings, s.GPUs, s.RateHz)
 	}
-	return SampleView.table(Slice(sampleRows(r)), func() []string { return notes })
+	return SampleView.Table(sampleRows(r), note)
 }
 
 // samples writes the sampled counters of the regions with most time. It writes

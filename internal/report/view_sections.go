@@ -14,20 +14,10 @@ var sectionView = View[pick.SectionCost]{
 	Columns: []Column[pick.SectionCost]{
 		{Key: "kind", Value: func(c *pick.SectionCost) any { return c.Kind }},
 		{Key: "name", Format: ID, Value: func(c *pick.SectionCost) any { return c.Name }},
-		{Key: "estimated_metrics", Title: "metrics", Unit: Count, Value: func(c *pick.SectionCost) any {
-			if c.Metrics == 0 {
-				return nil
-			}
-			return c.Metrics
-		}},
+		{Key: "estimated_metrics", Title: "metrics", Unit: Count, Value: func(c *pick.SectionCost) any { return orNil(c.Metrics) }},
 		{Key: "passes", Unit: Count, Value: func(c *pick.SectionCost) any { return c.Passes }},
 		{Key: "seconds", Title: "s a launch", Format: Number, Value: func(c *pick.SectionCost) any { return fmt.Sprintf("%.2f", c.Seconds) }},
-		{Key: "guess", Title: "note", Format: Words, Value: func(c *pick.SectionCost) any {
-			if c.Guess {
-				return message.Phrase("section-cost-guessed")
-			}
-			return ""
-		}},
+		{Key: "guess", Title: "note", Format: Words, Value: func(c *pick.SectionCost) any { return when(c.Guess, message.Phrase("section-cost-guessed")) }},
 	},
 }
 
@@ -36,5 +26,5 @@ func WriteSections(w io.Writer, tool string, costs []pick.SectionCost) error {
 	if _, err := fmt.Fprint(w, message.Phrase("sections-of", tool, pick.SecondsPerPass), "\n\n"); err != nil {
 		return err
 	}
-	return sectionView.table(Slice(costs), nil).WriteText(w, 0)
+	return sectionView.Table(costs).WriteText(w, 0)
 }

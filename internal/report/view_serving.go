@@ -55,21 +55,12 @@ func p99(s load.Summary) float64 { return s.P99 }
 // ofSummary is a percentile in whole nanoseconds; null where there was nothing to
 // measure.
 func ofSummary(of func(*load.Stats) load.Summary, which func(load.Summary) float64) func(*analysis.ServingWindow) any {
-	return ofStats(func(s *load.Stats) any {
-		if m := of(s); m.N > 0 {
-			return int64(which(m))
-		}
-		return nil
-	})
+	return ofStats(func(s *load.Stats) any { return percentileNS(of(s), which) })
 }
 
 // Requests shows what the clients of a server saw.
 func Requests(r *analysis.Result) Printable {
-	var rows []analysis.ServingWindow
-	if r.Serving != nil {
-		rows = r.Serving.Windows
-	}
-	return RequestView.table(Slice(rows), func() []string { return requestNotes(r) })
+	return RequestView.Table(servingOf(r).Windows, requestNotes(r)...)
 }
 
 // ServingStepView are the steps of a server by kind and batch size.
@@ -121,11 +112,12 @@ func rounded(v *float64) any {
 	return int64(*v + 0.5)
 }
 
+// useValue is the use of a peak; nil where it is not known.
 func useValue(u *analysis.Utilization) any {
-	if u == nil || u.Value == nil {
+	if u == nil {
 		return nil
 	}
-	return *u.Value
+	return value(u.Value)
 }
 
 // useNote says what to know of the use of a peak, such as why it is absent.
@@ -147,15 +139,12 @@ func tokensP99(s *load.Summary) any {
 // percentileNS is a percentile of a distribution in whole nanoseconds; nil for an
 // empty one.
 func percentileNS(s load.Summary, which func(load.Summary) float64) any {
-	if s.N == 0 {
-		return nil
-	}
-	return int64(which(s))
+	return when(s.N > 0, int64(which(s)))
 }
 
 // ServingSteps shows the steps of a server.
 func ServingSteps(r *analysis.Result) Printable {
-	return ServingStepView.table(Slice(r.Serving.Steps), func() []string { return stepNotes(r.Serving.Steps) })
+	return ServingStepView.Table(r.Serving.Steps, stepNotes(r.Serving.Steps)...)
 }
 
 // stepNotes say of each kind of step what is to be known of its MFU and MBU: each

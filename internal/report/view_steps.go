@@ -73,10 +73,10 @@ var NextTokenView = View[nextTokenPart]{
 
 // nextTokenParts are the parts that are there; none where no step decodes.
 func nextTokenParts(r *analysis.Result) (rows []nextTokenPart) {
-	if r.Serving == nil || r.Serving.NextToken == nil || r.Serving.NextToken.PeriodNS <= 0 {
+	n := servingOf(r).NextToken
+	if n == nil || n.PeriodNS <= 0 {
 		return nil
 	}
-	n := r.Serving.NextToken
 	for _, p := range []nextTokenPart{
 		{"busy", n.BusyNS, n.PeriodNS}, {"idle", n.IdleNS, n.PeriodNS}, {"mixed", n.MixedNS, n.PeriodNS},
 		{"prefill", n.PromptNS, n.PeriodNS}, {"gap", n.GapNS, n.PeriodNS}, {"other", n.OtherNS, n.PeriodNS},
@@ -110,29 +110,19 @@ func layersOfSteps(c *analysis.StepClass) []analysis.StepPart  { return c.Layers
 var StepsBy = map[string]func(*analysis.Result) Printable{
 	"kernel": func(r *analysis.Result) Printable { return stepPartTable(StepKernelView, r, kernelsOfSteps) },
 	"layer":  func(r *analysis.Result) Printable { return stepPartTable(StepLayerView, r, layersOfSteps) },
-	"token": func(r *analysis.Result) Printable {
-		return NextTokenView.table(Slice(nextTokenParts(r)), func() []string { return notServed(r) })
-	},
+	"token":  func(r *analysis.Result) Printable { return NextTokenView.Table(nextTokenParts(r), notServed(r)...) },
 	"time": func(r *analysis.Result) Printable {
-		var rows []analysis.StepsAt
-		if r.Serving != nil {
-			rows = r.Serving.OverTime
-		}
-		return StepTimeView.table(Slice(rows), func() []string { return notServed(r) })
+		return StepTimeView.Table(servingOf(r).OverTime, notServed(r)...)
 	},
 }
 
 func stepPartTable(v View[stepPartRow], r *analysis.Result, of func(*analysis.StepClass) []analysis.StepPart) Printable {
-	var rows []stepPartRow
-	if r.Serving != nil {
-		rows = stepPartRows(r.Serving, of, 0)
-	}
-	return v.table(Slice(rows), func() []string { return notServed(r) })
+	return v.Table(stepPartRows(servingOf(r), of, 0), notServed(r)...)
 }
 
 // notServed says why there are no steps of a server.
 func notServed(r *analysis.Result) []string {
-	if r.Serving != nil && len(r.Serving.Steps) > 0 {
+	if len(servingOf(r).Steps) > 0 {
 		return nil
 	}
 	return []string{message.Phrase("engine-steps-absent")}

@@ -27,7 +27,7 @@ func TestKeysStay(t *testing.T) {
 		"gaps": {GapView, reflect.TypeFor[timeline.GapRow]()}, "gap_groups": {GapGroupView, reflect.TypeFor[timeline.GapGroupRow]()}, "metrics": {MetricView.without("report"), nil},
 		"stages": {StageView, reflect.TypeFor[StageRow]()}, "operators": {OperatorView, reflect.TypeFor[operatorRow]()}, "roofline": {RooflineView, reflect.TypeFor[rooflineRow]()},
 		"flops": {FLOPsView, reflect.TypeFor[flops.Row]()}, "info": {FactView, reflect.TypeFor[Fact]()}, "runs": {RunView, reflect.TypeFor[runs.Summary]()},
-		"config_values": {valueView, reflect.TypeFor[Value]()}, "config_options": {optionView, reflect.TypeFor[Option]()},
+		"config_values": {ValueView, reflect.TypeFor[Value]()}, "config_options": {OptionView, reflect.TypeFor[Option]()},
 	}
 	text, err := os.ReadFile("testdata/keys.txt")
 	if err != nil {
@@ -182,6 +182,6 @@ func views() []Declared {
 	return []Declared{
 		KernelView, RegionView, RangeView, LaunchView, CountedLaunchView, GapGroupView, GapView, MetricView, StageView, OperatorView, RooflineView,
 		FLOPsView, FactView, resultKernelView, categoryView, regionKernelView, resultRegionView, NcuRegionView, regionCounterView, useView, roofView, aggregateView,
-		opportunityView, laneView, deviationView, fileView, LayerView, ModelStepView, StepGroupView, outlierView, RunView, stepView, valueView, optionView, checkView,
+		opportunityView, laneView, deviationView, fileView, LayerView, ModelStepView, StepGroupView, outlierView, RunView, StepStatsView, ValueView, OptionView, checkView,
 	}
 }

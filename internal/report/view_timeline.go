@@ -311,14 +311,13 @@ func hostFrames(frames []timeline.HostFrame) any {
 }
 
 func gapCalls(calls []timeline.GapCall) string {
-	parts := make([]string, len(calls))
-	for i, c := range calls {
-		parts[i] = fmt.Sprintf("%s %s", c.Name, fourDigits(time.Duration(c.NS)))
+	return strings.Join(each(calls, func(c *timeline.GapCall) string {
+		text := fmt.Sprintf("%s %s", c.Name, fourDigits(time.Duration(c.NS)))
 		if c.Calls > 1 {
-			parts[i] = fmt.Sprintf("%d %s", c.Calls, parts[i])
+			text = fmt.Sprintf("%d %s", c.Calls, text)
 		}
-	}
-	return strings.Join(parts, ", ")
+		return text
+	}), ", ")
 }
 
 // fourDigits rounds a duration to what a reader takes in.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
@@ -40,7 +41,7 @@ var useView = View[useLine]{
 			if u.OfRoof == nil {
 				return ""
 			}
-			return message.Phrase("peak-at-clock") + clock(u.Roof.ClockHz) + message.Phrase("peak-clock-counted")
+			return message.Phrase("peak-at-clock", clock(u.Roof.ClockHz))
 		}},
 		{Key: "seconds", Title: "over", Help: "The time that the work is divided by", Unit: Seconds, Value: func(u *useLine) any { return orNil(u.Seconds) }},
 		{Key: "coverage", Title: "counted, of GPU time", Unit: Share, Value: func(u *useLine) any { return u.Coverage }},
@@ -143,7 +144,7 @@ var opportunityView = View[opportunityLine]{
 		{Key: "place", Title: "#", Unit: Count, Value: func(o *opportunityLine) any { return o.place }},
 		{Key: "title", Title: "change", Format: Words, Value: func(o *opportunityLine) any { return message.Text(o.Title) }},
 		{Key: "stage", Value: func(o *opportunityLine) any { return orNil(o.Stage) }},
-		{Key: "bound", Value: func(o *opportunityLine) any { return message.Label("saving", boundOf(o.Opportunity)) }},
+		{Key: "bound", Value: func(o *opportunityLine) any { return message.Label("saving", boundOf(o.Estimated)) }},
 		{Key: "seconds", Title: "saves", Unit: Seconds, Value: func(o *opportunityLine) any { return o.Seconds }},
 		{Key: "share", Title: "of the time it is held against", Help: "Of the unprofiled time of the stages, or of the timeline", Unit: Share, Part: "seconds", Within: "times", Value: func(o *opportunityLine) any { return o.Share }},
 		{Key: "stage_gain", Title: "of the stage", Unit: Share, Value: func(o *opportunityLine) any { return o.StageGain }},
@@ -152,11 +153,8 @@ var opportunityView = View[opportunityLine]{
 }
 
 func opportunityLines(r *analysis.Result) []*opportunityLine {
-	rows := make([]*opportunityLine, len(r.Opportunities))
-	for i := range rows {
-		rows[i] = &opportunityLine{&r.Opportunities[i], i + 1}
-	}
-	return rows
+	place := 0
+	return each(r.Opportunities, func(o *analysis.Opportunity) *opportunityLine { place++; return &opportunityLine{o, place} })
 }
 
 // A laneLine is a lane of the timeline in words.
@@ -192,7 +190,7 @@ func laneLines(r *analysis.Result, n *names) []*laneLine {
 			}
 			parts = append(parts, fmt.Sprintf("%s (%s)", name, elapsed(float64(t.NS))))
 		}
-		rows[i].top = joined(parts...)
+		rows[i].top = strings.Join(parts, ", ")
 	}
 	return rows
 }

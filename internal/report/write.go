@@ -89,7 +89,7 @@ func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 	rows := t.all()
 	out := bufio.NewWriter(w)
 	if len(rows) == 0 {
-		fmt.Fprintln(out, message.Phrase("no-rows-md"))
+		fmt.Fprintln(out, upperFirst(sentence(message.Phrase("no-rows"))))
 	} else {
 		columns := t.visible(rows, false)
 		headers, cells, _ := layout(columns, rows, longestName)

@@ -15,7 +15,7 @@ func TestTextNeverExceedsTheTerminal(t *testing.T) {
 	regions := timeline.Rows[timeline.RegionRow]{Rows: []timeline.RegionRow{{Path: strings.Repeat("decode/", 9), Style: "PushPop", Instances: 8, RangeNS: 521_749_000, ProjectedNS: 520_177_000, BusyNS: 3_968_839, IdleNS: 516_209_000, KernelCalls: 1496, InclusiveNS: 3_968_839, ExclusiveNS: 1_498_466}}}
 	facts := []Fact{{strings.Repeat("section", 9), strings.Repeat("name", 20), strings.Repeat("value ", 50)}}
 	for _, width := range []int{20, 40, 60, 80, 130, 200} {
-		tables := map[string]Printable{"regions": Regions(regions), "facts": Facts(facts, nil)}
+		tables := map[string]Printable{"regions": Regions(regions), "facts": FactView.Table(facts)}
 		for name, r := range cases(t) {
 			tables["stages of "+name], tables["operators of "+name], tables["roofline of "+name] = Stages(r), Operators(r), RooflinePoints(r)
 		}
@@ -45,7 +45,7 @@ func TestTextNeverExceedsTheTerminal(t *testing.T) {
 	id := "20260102T030405Z-4711-9f86d081884c"
 	for _, width := range []int{20, 40, 60, 80} {
 		b.Reset()
-		list := Runs([]runs.Summary{{ID: id, Status: "interrupted", Label: strings.Repeat("label", 9)}}, nil)
+		list := RunView.Table([]runs.Summary{{ID: id, Status: "interrupted", Label: strings.Repeat("label", 9)}})
 		if err := list.WriteText(&b, width); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestTextNeverExceedsTheTerminal(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := Options([]Option{{Group: "pipeline/nsys", Option: "deepseek_ocr2_small", Comment: strings.Repeat("word ", 20)}}).WriteText(&b, 40); err != nil {
+	if err := OptionView.Table([]Option{{Group: "pipeline/nsys", Option: "deepseek_ocr2_small", Comment: strings.Repeat("word ", 20)}}).WriteText(&b, 40); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "pipeline/nsys  deepseek_ocr2_small") {
@@ -81,7 +81,7 @@ func TestTablesInMarkdownStayTables(t *testing.T) {
 	}
 	checkMarkdown(t, b.String())
 	b.Reset()
-	if err := Facts([]Fact{{hostileName, "1. " + hostileName, hostileName}}, []string{hostileName}).WriteMarkdown(&b); err != nil {
+	if err := FactView.Table([]Fact{{hostileName, "1. " + hostileName, hostileName}}, hostileName).WriteMarkdown(&b); err != nil {
 		t.Fatal(err)
 	}
 	checkMarkdown(t, b.String())
@@ -156,7 +156,7 @@ func TestOperatorsWithoutDeviceTime(t *testing.T) {
 // IDs are never left out, however narrow the terminal is.
 func TestIDsStay(t *testing.T) {
 	var b strings.Builder
-	options := Options([]Option{{Group: "pipeline/torch_profiler", Option: "deepseek_ocr2_small", Comment: "what it is for"}})
+	options := OptionView.Table([]Option{{Group: "pipeline/torch_profiler", Option: "deepseek_ocr2_small", Comment: "what it is for"}})
 	if err := options.WriteText(&b, 30); err != nil {
 		t.Fatal(err)
 	}

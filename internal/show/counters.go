@@ -221,7 +221,9 @@ func launchesOfCounters(ctx context.Context, path string, q timeline.Query, more
 	if err := c.explainEmpty(len(rows), more.Region); err != nil {
 		return nil, err
 	}
-	return report.CountedLaunches(rows, cut, c.warnings), nil
+	t := report.CountedLaunchView.Table(rows, c.warnings()...)
+	t.Cut = cut
+	return t, nil
 }
 
 // displayName tells ranges apart, which ncu all calls "range".

@@ -23,9 +23,7 @@ func showInfo(ctx context.Context, path string, _ timeline.Query, more *Request)
 	if err != nil {
 		if counters, cerr := locate(ctx, path, Counters); cerr == nil && counters.dir != "" { // a run without a timeline
 			defer counters.done()
-			t := report.Facts(reportsOf(counters.dir, path), nil)
-			t.Note(counters.notes()...)
-			return t, nil
+			return report.FactView.Table(reportsOf(counters.dir, path), counters.notes()...), nil
 		}
 		return nil, err
 	}
@@ -38,9 +36,7 @@ func showInfo(ctx context.Context, path string, _ timeline.Query, more *Request)
 	if src.dir != "" {
 		facts = append(facts, reportsOf(src.dir, path)...)
 	}
-	t := report.Facts(facts, message.Texts(info.Warnings))
-	t.Note(src.notes()...)
-	return t, nil
+	return report.FactView.Table(facts, append(src.notes(), message.Texts(info.Warnings)...)...), nil
 }
 
 // reportsOf lists the reports of counters of a run. A run may have none.
@@ -86,7 +82,7 @@ func infoOfCounters(path string, more *Request) (report.Printable, error) {
 	for range r.All() { // damage within results is found by visiting them
 	}
 	more.losses = append(more.losses, func() []string { return remarks(r.Lost()) })
-	return report.Facts(facts, remarks(r.Warnings())), nil
+	return report.FactView.Table(facts, remarks(r.Warnings())...), nil
 }
 
 // sessionFacts lists what a report says about the session that made it.

@@ -71,7 +71,7 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 		line.NoMFU = work(&outside).why
 		lines = append(lines, line)
 	}
-	return first(report.Layers(lines, append(notes, message.Texts(told)...)), r.Top), nil
+	return first(report.LayerView.Table(lines, append(notes, message.Texts(told)...)...), r.Top), nil
 }
 
 // layerCoverage is the row of the work in no stage, and what to tell of the GPU time
@@ -181,9 +181,9 @@ func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (
 	}
 	notes = append(notes, message.Texts(rows.Warnings)...)
 	if summed {
-		return report.StepGroups(timeline.GroupSteps(steps), notes), nil
+		return report.StepGroupView.Table(timeline.GroupSteps(steps), notes...), nil
 	}
-	return first(report.Steps(steps, notes), r.Top), nil
+	return first(report.ModelStepView.Table(steps, notes...), r.Top), nil
 }
 
 // stepsOf answers the view of steps: --by divides those of a server, which a

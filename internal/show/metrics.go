@@ -257,7 +257,7 @@ func (n *kernelNames) text() string {
 	}
 	text := message.Phrase("kernels-in-report", strings.Join(n.list, ", "))
 	if n.more > 0 {
-		text += message.Phrase("kernels-in-report-more", n.more)
+		text += message.Phrase("and-more-names", n.more)
 	}
 	return text
 }

@@ -59,7 +59,7 @@ func listBaselines(_ context.Context, r *Request) (*Answer, error) {
 		}
 		rows[i] = report.NewBaselineLine(name, b)
 	}
-	return &Answer{Printable: report.BaselineLines(rows)}, nil
+	return &Answer{Printable: report.BaselineView.Table(rows)}, nil
 }
 
 // RunsView lists the runs of a store.
@@ -104,7 +104,7 @@ func listRuns(_ context.Context, r *Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Printable: first(report.Runs(rows, report.WordWarnings(warnings)), r.Top)}, nil
+	return &Answer{Printable: first(report.RunView.Table(rows, report.WordWarnings(warnings)...), r.Top)}, nil
 }
 
 // moment reads a date or a moment; zero where none is given.
@@ -144,7 +144,7 @@ func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
 		return nil, err
 	}
 	r.Keep(made)
-	t := report.CompareRows(made)
+	t := report.CompareRowView.Table(made.Rows)
 	for _, d := range made.Differ {
 		t.Note(message.Text(d.Fact))
 	}

@@ -46,7 +46,7 @@ func Write(dir string, r *analysis.Result) ([]string, error) {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
 	made := []string{path}
-	written, err := report.WriteAll(dir, r, report.WriteOptions{Pages: []report.Page{{Name: PageFile, Write: html.Write}}})
+	written, err := report.WriteAll(dir, r, report.Page{Name: PageFile, Write: html.Write})
 	made = append(made, written...)
 	regions, rerr := report.WriteRegionReports(filepath.Join(dir, regionsFolder), r)
 	made = append(made, regions...)
