@@ -22,7 +22,8 @@ const otherCategory = "other"
 // graphCategory stands for CUDA graphs whose kernels were not traced.
 const graphCategory = "graph"
 
-// A Category is a kind of kernel.
+// A Category is a kind of kernel. Label is what users name theirs; that of a shipped
+// one, and of one without a name, is its ID, whose words are in internal/message.
 type Category struct {
 	ID    string `yaml:"id"`
 	Label string `yaml:"label"`
@@ -80,8 +81,8 @@ func LoadCategories(overlays ...fs.FS) (*Categories, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	c.declare(Category{graphCategory, "CUDA graphs traced as a whole"})
-	c.declare(Category{otherCategory, "Other"})
+	c.declare(Category{graphCategory, graphCategory})
+	c.declare(Category{otherCategory, otherCategory})
 	return c, nil
 }
 

@@ -150,7 +150,7 @@ func fewBlocks(s *sight) (finding, answer) {
 		return finding{}, unknown
 	case active <= s.th.Active:
 		f.params = append(f.params, fact.Share("active", active))
-		f.evidence = append(f.evidence, stays(counter, 100*active, "% of the busiest SM", 100*s.th.Active))
+		f.evidence = append(f.evidence, stays(counter, 100*active, "percent-of-busiest-sm", 100*s.th.Active))
 		return f, yes
 	}
 	return finding{}, no
@@ -186,7 +186,7 @@ func tailWave(s *sight) (finding, answer) {
 		return finding{}, no
 	}
 	return finding{[]fact.Param{fact.Num("waves", fact.KindNumber, math.Round(100*waves)/100), fact.Share("active", active)},
-		[]CauseEvidence{stays(counterWaves[0], waves, "waves", s.th.Tail*math.Ceil(waves)), stays(counter, 100*active, "% of the busiest SM", 100*s.th.Tail)}}, yes
+		[]CauseEvidence{stays(counterWaves[0], waves, "waves", s.th.Tail*math.Ceil(waves)), stays(counter, 100*active, "percent-of-busiest-sm", 100*s.th.Tail)}}, yes
 }
 
 // unevenBlocks: SMs run out of work while others have some, and not for the last
@@ -196,7 +196,7 @@ func unevenBlocks(s *sight) (finding, answer) {
 	if !ok || active > s.th.Active || s.durationNS() < 2*s.th.RampNS { // a short one is mostly start and end
 		return finding{}, no
 	}
-	return finding{[]fact.Param{fact.Share("active", active)}, []CauseEvidence{stays(counter, 100*active, "% of the busiest SM", 100*s.th.Active)}}, yes
+	return finding{[]fact.Param{fact.Share("active", active)}, []CauseEvidence{stays(counter, 100*active, "percent-of-busiest-sm", 100*s.th.Active)}}, yes
 }
 
 func spills(s *sight) (finding, answer) {
@@ -219,7 +219,7 @@ func localMemory(s *sight) (finding, answer) {
 	if part < s.th.Local {
 		return finding{}, no
 	}
-	return finding{[]fact.Param{fact.Share("part", part)}, []CauseEvidence{reaches("l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", 100*part, "% of L1's sectors, with stores", 100*s.th.Local)}}, yes
+	return finding{[]fact.Param{fact.Share("part", part)}, []CauseEvidence{reaches("l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", 100*part, "percent-of-l1-sectors", 100*s.th.Local)}}, yes
 }
 
 // bankConflicts: conflicts add passes through shared memory. Where no unit is at
@@ -242,7 +242,7 @@ func bankConflicts(s *sight) (finding, answer) {
 	}
 	ways, of := s.ways(mean)
 	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, math.Round(ways)), fact.ID("of", "access", of), fact.Share("part", part)},
-		[]CauseEvidence{reaches(counter, 100*part, "% of the passes", 100*s.th.Conflicts)}}, yes
+		[]CauseEvidence{reaches(counter, 100*part, "percent-of-passes", 100*s.th.Conflicts)}}, yes
 }
 
 // uncoalesced: memory moves at least twice the bytes that threads ask for. Where
@@ -265,7 +265,7 @@ func uncoalesced(s *sight) (finding, answer) {
 	bytes, _ := s.value(counter)
 	return finding{[]fact.Param{fact.Num("bytes", fact.KindNumber, round(bytes)), fact.Num("of", fact.KindNumber, sectorBytes), fact.Share("used", used),
 		fact.ID("access", "access", accessOf[counter])},
-		[]CauseEvidence{told(counter, bytes, "byte of 32"), stays(counterLoadSectors, 100*used, "% of the moved bytes", 100*s.th.Used)}}, yes
+		[]CauseEvidence{told(counter, bytes, "byte-of-32"), stays(counterLoadSectors, 100*used, "percent-of-moved-bytes", 100*s.th.Used)}}, yes
 }
 
 var accessOf = map[string]string{counterLoadUse: "load", counterStoreUse: "store"}

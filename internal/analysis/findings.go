@@ -191,7 +191,7 @@ func (cn *conclusion) findLargest() {
 	if c.Share > 0.5 {
 		code = codeLargestHalf
 	}
-	cn.find("largest", weightMedium, code, fact.Name("category", c.Label), fact.Share("share", c.Share), fact.NS("ns", c.NS), fact.NS("of", cn.res.kernelNS()), cn.tl.base(),
+	cn.find("largest", weightMedium, code, fact.ID("category", "category", c.Label), fact.Share("share", c.Share), fact.NS("ns", c.NS), fact.NS("of", cn.res.kernelNS()), cn.tl.base(),
 		fact.Because("more", cn.largestKernel()))
 	cn.findLimits()
 }

@@ -449,6 +449,6 @@ func (l *launch) latency() Limiter {
 	}
 	v.Detail = reason
 	v.Why = because(codeStalled, fact.ID("stall", "stall", reason), fact.Share("share", share))
-	v.Evidence = append(v.Evidence, Evidence{Metric: counter, Value: l.values[counter], Unit: "cycles per issue", Threshold: fact.New(codeLargest)})
+	v.Evidence = append(v.Evidence, Evidence{Metric: counter, Value: l.values[counter], Unit: "cycles-per-issue", Threshold: fact.New(codeLargest)})
 	return v
 }

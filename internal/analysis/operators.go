@@ -246,7 +246,7 @@ func (or *operatorReader) whyZero(o *Operator, deviceSeen bool) (fact.Fact, []st
 	}
 	for i := range or.res.Categories {
 		if c := &or.res.Categories[i]; c.ID == category {
-			return fact.New(operatorOtherNames, fact.Name("category", c.Label), fact.NS("time", c.NS)), names
+			return fact.New(operatorOtherNames, fact.ID("category", "category", c.Label), fact.NS("time", c.NS)), names
 		}
 	}
 	return fact.New(operatorUnlinked), names

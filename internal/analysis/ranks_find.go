@@ -89,10 +89,13 @@ func (jb *jobReader) findStragglers(parts []*recording) {
 // meanwhileParam names what a rank did: a category by its label, a region by its
 // name, a cause of idle time by its ID.
 func meanwhileParam(t TimePart) fact.Param {
-	if t.Label != "" {
+	switch {
+	case t.Label == "":
+		return fact.ID("meanwhile", "idle", t.ID)
+	case t.ID == "region":
 		return fact.Name("meanwhile", t.Label)
 	}
-	return fact.ID("meanwhile", "idle", t.ID)
+	return fact.ID("meanwhile", "category", t.Label)
 }
 
 // findImbalance compares the kernels of ranks that do no communication, and the

@@ -106,3 +106,23 @@ type NextToken struct {
 	GapNS    float64 `json:"gap_ns"`     // between steps: scheduling, sampling, answers
 	OtherNS  float64 `json:"other_ns"`   // steps whose names do not tell
 }
+
+// A TokenPart is one part of the time of the next token.
+type TokenPart struct {
+	ID    string  `json:"part"`    // busy, idle, mixed, prefill, gap or other
+	NS    float64 `json:"mean_ns"` // 0 for a part that does not occur
+	Share float64 `json:"share"`   // of the period
+}
+
+// Parts are all parts, in the order in which they are shown; nil, also of a nil
+// NextToken, where no step decodes.
+func (n *NextToken) Parts() []TokenPart {
+	if n == nil || n.PeriodNS <= 0 {
+		return nil
+	}
+	parts := []TokenPart{{ID: "busy", NS: n.BusyNS}, {ID: "idle", NS: n.IdleNS}, {ID: "mixed", NS: n.MixedNS}, {ID: "prefill", NS: n.PromptNS}, {ID: "gap", NS: n.GapNS}, {ID: "other", NS: n.OtherNS}}
+	for i := range parts {
+		parts[i].Share = parts[i].NS / n.PeriodNS
+	}
+	return parts
+}

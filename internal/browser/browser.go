@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// A Tab is a page in a browser. Its methods fail once the browser is gone.
+// A Tab is a page in a browser. Its methods fail once the browser is gone. It is for one
+// goroutine; only Messages may be called from others.
 type Tab interface {
 	// Open loads a page and returns when its load event was sent.
 	Open(url string) error
@@ -31,7 +32,7 @@ type Tab interface {
 	Messages() []string
 }
 
-// Names are the browsers that can be started.
+// Names are the browsers that can be started. Tests run in each that is installed.
 func Names() []string { return []string{"chromium", "firefox"} }
 
 // Start starts a browser without a window and opens an empty tab. The error wraps
@@ -93,13 +94,13 @@ type Evaluator interface {
 	Eval(expression string) (json.RawMessage, error)
 }
 
-// Value evaluates an expression as a T.
+// Value evaluates an expression as a T, which its JSON must fit.
 func Value[T any](tab Evaluator, expression string) (v T, err error) {
 	text, err := tab.Eval(expression)
-	if err != nil {
-		return v, fmt.Errorf("evaluate %s: %w", expression, err)
+	if err == nil {
+		err = json.Unmarshal(text, &v)
 	}
-	if err := json.Unmarshal(text, &v); err != nil {
+	if err != nil {
 		return v, fmt.Errorf("evaluate %s: %w", expression, err)
 	}
 	return v, nil
@@ -109,7 +110,8 @@ func Value[T any](tab Evaluator, expression string) (v T, err error) {
 // on another.
 const patience = time.Minute
 
-// Wait returns when a condition in the page is true.
+// Wait returns when a condition in the page, an expression of JavaScript, is true. An error has
+// what the page shows and what its console says.
 func Wait(tab Tab, condition string) error {
 	var last error
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

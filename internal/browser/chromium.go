@@ -15,7 +15,8 @@ type chromiumTab struct {
 	ctx context.Context
 }
 
-// The sandbox is off, because tests run in containers without user namespaces.
+// startChromium turns the sandbox off, because tests run in containers without user
+// namespaces. The size of the window is one that shows the page in its wide layout.
 func startChromium() (Tab, func(), error) {
 	path, err := find("DEEPPROF_CHROMIUM", "chromium")
 	if err != nil {
@@ -64,6 +65,7 @@ func (t *chromiumTab) Size(width, height int) error {
 	return chromedp.Do(t.ctx, chromedp.EmulateViewport(int64(width), int64(height)))
 }
 
+// Click waits until the element rests, since a page that scrolls would be missed.
 func (t *chromiumTab) Click(selector string) error {
 	if _, err := Rest(t, selector); err != nil {
 		return err
@@ -71,6 +73,7 @@ func (t *chromiumTab) Click(selector string) error {
 	return chromedp.Do(t.ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
+// chromiumKeys are the names of Tab.Press as DevTools knows them.
 var chromiumKeys = map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "ArrowDown": kb.ArrowDown, "ArrowRight": kb.ArrowRight, "Tab": kb.Tab}
 
 func (t *chromiumTab) Press(key string) error {

@@ -31,7 +31,8 @@ type firefoxTab struct {
 	gone    error // why the browser hung up; nil while it is there
 }
 
-// A reply is what Firefox sends: the answer of a command, or an event.
+// A reply is what Firefox sends: the answer of a command, by its ID, or an event, which has
+// none.
 type reply struct {
 	Type    string          `json:"type"` // success, error, event
 	ID      int             `json:"id"`
@@ -59,7 +60,7 @@ user_pref("services.settings.server", "data:,");
 user_pref("toolkit.telemetry.enabled", false);
 `
 
-// The profile is temporary; stop kills the browser and removes it.
+// startFirefox makes a temporary profile; stop kills the browser and removes it.
 func startFirefox() (Tab, func(), error) {
 	path, err := find("DEEPPROF_FIREFOX", "firefox-esr")
 	if err != nil {
@@ -94,7 +95,8 @@ func startFirefox() (Tab, func(), error) {
 	return t, func() { t.socket.CloseNow(); stop() }, nil
 }
 
-// startListening starts Firefox and gives the address at which it waits.
+// startListening starts Firefox and gives the address at which it waits, which it prints. Its
+// output is read to the end in a goroutine that ends with the browser.
 func startListening(cmd *exec.Cmd) (string, error) {
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -147,6 +149,7 @@ func connect(address string) (*firefoxTab, error) {
 	return t, err
 }
 
+// An object is the parameters of a command; BiDi has too many shapes for types.
 type object = map[string]any
 
 // listen hands answers to those who wait for them until the browser hangs up.

@@ -363,6 +363,7 @@ func (r *Row) decide(o Options, tests int, d Differ) {
 	}
 }
 
+// both tells a value that both sides have.
 func (r *Row) both() bool { return len(r.BaseSamples) > 0 && len(r.NewSamples) > 0 }
 
 // structural tells what a program has or has not: where a side lacks it, it did not

@@ -87,7 +87,7 @@ var circumstances = []struct {
 	{otherCPU, func(r *Run) string { return r.Result.Environment.CPU }, []Claim{claimCause}},
 	{otherNsys, func(r *Run) string { return r.Result.Environment.Nsys }, []Claim{claimWall}},
 	{otherNcu, func(r *Run) string { return r.Result.Environment.Ncu }, nil},
-	{otherSoftware, software, []Claim{claimCause}},
+	{otherSoftware, func(r *Run) string { return factList(r.Result.Environment.Software) }, []Claim{claimCause}},
 	{otherModel, modelOf, []Claim{claimTimes, claimTotals}},
 	{otherInputs, shapeOf, []Claim{claimTimes, claimTotals}},
 	{otherAnnotation, annotation, []Claim{claimRegions, claimWall}},
@@ -96,7 +96,7 @@ var circumstances = []struct {
 	{otherLoad, loadOf, []Claim{claimTimes, claimTotals}},
 	{otherWorld, worldOf, []Claim{claimTotals, claimRanks}},
 	{otherRank, detailedRank, []Claim{claimTotals, claimRegions, claimKernels}},
-	{otherTrace, traceOf, []Claim{claimKernels, claimTotals}},
+	{otherTrace, func(r *Run) string { return r.Config["pipeline.nsys.cuda_graph_trace"] }, []Claim{claimKernels, claimTotals}},
 }
 
 // differ lists what differs between the sides, and within one.
@@ -156,7 +156,11 @@ func notMeasured(rows []Row) (d Differ) {
 			}
 		}
 		side := map[bool]string{true: "base", false: "new"}[len(base) == 0]
-		if len(base)+len(fresh) == 0 || haveCommon(base, fresh) {
+		common := false
+		for clock := range base {
+			common = common || fresh[clock]
+		}
+		if common || len(base)+len(fresh) == 0 {
 			continue
 		}
 		for i := range rows {
@@ -169,15 +173,6 @@ func notMeasured(rows []Row) (d Differ) {
 		}
 	}
 	return d
-}
-
-func haveCommon(a, b map[Clock]bool) bool {
-	for k := range a {
-		if b[k] {
-			return true
-		}
-	}
-	return false
 }
 
 // values are those of a side without repetition, as far as they are known.
@@ -205,8 +200,7 @@ func gpuNames(r *Run) string {
 	return strings.Join(names, ", ")
 }
 
-func software(r *Run) string { return factList(r.Result.Environment.Software) }
-
+// factList is "" for no facts.
 func factList(list []analysis.Fact) string {
 	var all []string
 	for _, f := range list {
@@ -227,6 +221,7 @@ func modelOf(r *Run) string {
 // howRun are the facts of a shape that say how a model is run, not what it is given.
 var howRun = []string{"repeats", "warmup_passes", "torch_compile", "cuda_graphs"}
 
+// shapeOf is what the model was given: batch, lengths and the like.
 func shapeOf(r *Run) string {
 	return factList(slices.DeleteFunc(slices.Clone(r.Result.Workload.Shape), func(f analysis.Fact) bool { return slices.Contains(howRun, f.Name) }))
 }
@@ -261,8 +256,6 @@ func passesOf(r *Run) string {
 	}
 	return strings.Join(all, ", ")
 }
-
-func traceOf(r *Run) string { return r.Config["pipeline.nsys.cuda_graph_trace"] }
 
 // places of a configuration that differ between any two runs, or that no number
 // depends on.

@@ -71,8 +71,11 @@ var aliases = map[string]Metric{"launches": Launches, "time": Time, "gpu_time": 
 // noMetric are the kinds of which a rule names no metric.
 var noMetric = []Kind{MFU, MBU, Workload}
 
+// ruleForm is SELECTOR OP LIMIT; the unit belongs to the limit.
 var ruleForm = regexp.MustCompile(`^(.+\S)\s*(<=|>=|<|>)\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*(%|ns|us|ms|s)?$`)
 
+// timeUnits are how many ns each unit of a limit has; a limit without one is in the unit of
+// the metric.
 var timeUnits = map[string]float64{"": 1, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 // ParseRule reads a rule: SELECTOR OP LIMIT. The selector is KIND:NAME.METRIC,
@@ -153,10 +156,12 @@ func (r *Rule) named(s string) (err error) {
 	return nil
 }
 
+// metricNames are those that rules may name, for suggestions.
 func metricNames() []Metric {
 	return []Metric{Time, GPUTime, LaunchTime, Launches, Kernels, CopyBytes, Throughput, Rate, Errors, Communication, Exposed, ModelFLOPs, ModelBytes}
 }
 
+// asTexts are names as texts.
 func asTexts[T ~string](list []T) []string {
 	out := make([]string, len(list))
 	for i, x := range list {

@@ -15,6 +15,7 @@ import (
 // A config is how a kernel was launched.
 type config struct{ grid, block [3]int64 }
 
+// String is how a configuration is told from others of a kernel in the names of rows.
 func (c config) String() string {
 	return fmt.Sprintf("%dx%dx%d/%dx%dx%d", c.grid[0], c.grid[1], c.grid[2], c.block[0], c.block[1], c.block[2])
 }
@@ -186,6 +187,8 @@ func similarity(x, y *kernelSum) (s float64, byName bool) {
 	return s, byName
 }
 
+// blocksOf are the blocks that a kernel was launched with, without the grids: inputs change a
+// grid more often.
 func blocksOf(k *kernelSum) map[string]bool {
 	out := map[string]bool{}
 	for c := range k.configs {
@@ -272,6 +275,7 @@ func sumOf(k *kernelSum) int64 {
 	return k.ns
 }
 
+// largestTotal is the GPU time of the kernel with most of it, on either side.
 func largestTotal(pairs []pair) int64 {
 	var a, b int64
 	for _, p := range pairs {

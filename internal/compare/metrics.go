@@ -35,6 +35,7 @@ var kinds = []Kind{Total, Stage, MFU, MBU, Workload, Request, Rank, Sample, Step
 // Kinds lists all kinds in the order in which they are shown.
 func Kinds() []string { return asTexts(kinds) }
 
+// kindOrder is the place of a kind in every list of them: what everybody needs comes first.
 func kindOrder(k Kind) int { return slices.Index(kinds, k) }
 
 // A Metric is which value of a thing.
@@ -64,6 +65,8 @@ const (
 	Exposed       Metric = "exposed"       // the part of it in which no other kernel did
 )
 
+// metrics say how the values of each metric are judged. A metric that is not counted has
+// noise, and is tested; one that is counted is a fact as long as the runs of a side agree.
 var metrics = map[Metric]struct {
 	unit           string
 	counted        bool // without noise where the runs of a side agree

@@ -157,6 +157,8 @@ func (s *samples) addSamples(r *analysis.Result) {
 	}
 }
 
+// addSampled takes the means of counters that nsys sampled; their names are metrics of their
+// own, which no rule can name.
 func (s *samples) addSampled(name string, list []analysis.Sampled, weight float64) {
 	for _, m := range list {
 		s.add(Key{Sample, name, Metric(m.Metric)}, UnderNsys, m.Mean, weight)

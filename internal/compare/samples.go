@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -259,11 +260,8 @@ type grouped struct {
 	paths                          int
 }
 
-// groups sums regions by their group.
-func groups(r *analysis.Result) map[string]*grouped {
-	return groupsOf(r, func(*analysis.Region) bool { return true })
-}
-
+// groupsOf sums the regions that take chooses by their group: those that repeat each other.
+// Regions of one process or device, and those that only ncu saw, are in no group.
 func groupsOf(r *analysis.Result, take func(*analysis.Region) bool) map[string]*grouped {
 	out := map[string]*grouped{}
 	for i := range r.Regions {
@@ -292,17 +290,12 @@ func groupsOf(r *analysis.Result, take func(*analysis.Region) bool) map[string]*
 }
 
 // groupName is the path for a region that repeats no other.
-func groupName(g *analysis.Region) string {
-	if g.Group != "" {
-		return g.Group
-	}
-	return g.Path
-}
+func groupName(g *analysis.Region) string { return cmp.Or(g.Group, g.Path) }
 
 // addRegions takes regions, layers and steps.
 func (s *samples) addRegions(r *analysis.Result) {
 	least := worth * float64(max(r.Totals.KernelNS, 1))
-	all := groups(r)
+	all := groupsOf(r, func(*analysis.Region) bool { return true })
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		g := all[name]
 		if r.Totals.KernelNS > 0 && float64(g.gpu) < least || g.instances == 0 {

@@ -52,8 +52,11 @@ const (
 	mostRepeats  = 100 // beyond it another way to measure is needed
 )
 
+// effect is the least change that counts.
 func (o Options) effect() float64 { return cmp.Or(o.MinEffect, DefaultMinEffect) }
-func (o Options) alpha() float64  { return 1 - cmp.Or(o.Level, 0.95) }
+
+// alpha is the chance of a false alarm.
+func (o Options) alpha() float64 { return 1 - cmp.Or(o.Level, 0.95) }
 
 // An estimate is what the samples of both sides tell of a change. Changes are
 // logarithms of ratios.

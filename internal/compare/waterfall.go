@@ -70,23 +70,22 @@ func (c *Comparison) falls(base, fresh []Run, pairs []pair) []Fall {
 	return out
 }
 
+// everyRun tells what holds for all runs of both sides; a run without a result has nothing.
 func everyRun(base, fresh []Run, is func(*analysis.Result) bool) bool {
 	return !slices.ContainsFunc(slices.Concat(base, fresh), func(r Run) bool { return r.Result == nil || !is(r.Result) })
 }
 
 // wholeGPU is the GPU time of whole timelines, which is no row where a scope is set.
 func wholeGPU(base, fresh []Run) *Row {
-	r := &Row{Clock: OnGPU}
-	for i := range base {
-		if base[i].Result != nil {
-			r.BaseSamples = append(r.BaseSamples, float64(base[i].Result.Totals.KernelNS))
+	times := func(side []Run) (ns []float64) {
+		for _, r := range side {
+			if r.Result != nil {
+				ns = append(ns, float64(r.Result.Totals.KernelNS))
+			}
 		}
+		return ns
 	}
-	for i := range fresh {
-		if fresh[i].Result != nil {
-			r.NewSamples = append(r.NewSamples, float64(fresh[i].Result.Totals.KernelNS))
-		}
-	}
+	r := &Row{Clock: OnGPU, BaseSamples: times(base), NewSamples: times(fresh)}
 	r.summarize()
 	return r
 }
@@ -157,10 +156,12 @@ func (f *Fall) Summed(most int) []FallPart {
 	return append(append(out, last...), FallPart{Kind: "sum", BaseNS: f.BaseNS, NewNS: f.NewNS, DeltaNS: f.NewNS - f.BaseNS})
 }
 
+// sort puts the largest changes first, in either direction; equal ones keep their order.
 func (f *Fall) sort() {
 	slices.SortStableFunc(f.Parts, func(x, y FallPart) int { return cmp.Compare(abs(y.DeltaNS), abs(x.DeltaNS)) })
 }
 
+// abs is not for the smallest int64, which no time is.
 func abs(x int64) int64 { return max(x, -x) }
 
 // wholeSplit are the parts of the scope, or of the whole timeline; nil without them.
@@ -356,10 +357,7 @@ func operatorFall(base, fresh []Run) (Fall, bool) {
 func operatorSums(side []Run) (map[partKey]int64, bool) {
 	sums := map[partKey]int64{}
 	for _, r := range side {
-		if r.Result == nil {
-			return nil, false
-		}
-		if len(ownByOperator(r.Result)) == 0 {
+		if r.Result == nil || len(ownByOperator(r.Result)) == 0 {
 			return nil, false
 		}
 		left := r.Result.Totals.KernelNS

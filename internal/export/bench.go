@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -47,14 +48,16 @@ func writeBench(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	return nil, b.err
 }
 
-// After the first error nothing more is written; err keeps it.
+// A benchWriter writes lines of benchmarks. After the first error nothing more is written; err
+// keeps it. lines counts measurements, not lines of configuration.
 type benchWriter struct {
 	w     io.Writer
 	lines int
 	err   error
 }
 
-// A measure is a value with a unit of benchmarks.
+// A measure is a value with a unit of benchmarks: benchstat takes a unit that it does not know
+// as lower is better, so rates end in /s.
 type measure struct {
 	value float64
 	unit  string
@@ -106,6 +109,7 @@ func (b *benchWriter) line(name []string, n int64, list ...measure) {
 	b.lines++
 }
 
+// print keeps the first error; what comes after it is not written.
 func (b *benchWriter) print(format string, args ...any) {
 	if b.err == nil {
 		_, b.err = fmt.Fprintf(b.w, format, args...)
@@ -121,8 +125,5 @@ func benchName(s string) string {
 		}
 		return r
 	}, clean(s))
-	if s == "" {
-		return "_"
-	}
-	return s
+	return cmp.Or(s, "_")
 }

@@ -29,6 +29,7 @@ func (csvCodec) open(w io.Writer, _ string, columns []column) (tableWriter, erro
 	return t, t.row(header)
 }
 
+// csvTable writes rows as they come.
 type csvTable struct {
 	out  *bufio.Writer
 	line []byte
@@ -47,6 +48,7 @@ func (t *csvTable) row(cells []any) error {
 	return err
 }
 
+// close leaves the stream open.
 func (t *csvTable) close() error { return t.out.Flush() }
 
 // parquetCodec writes Parquet with zstd, texts by dictionary, every column
@@ -62,6 +64,7 @@ const (
 	batch    = 1 << 12
 )
 
+// open writes the schema; statistics of pages let readers skip those that they do not need.
 func (parquetCodec) open(w io.Writer, name string, columns []column) (tableWriter, error) {
 	out := parquet.NewGenericWriter[any](w, parquet.NewSchema(name, parquet.SchemaOf(reflect.New(structOf(columns)).Interface())),
 		parquet.CreatedBy("deepprof", "", ""), parquet.DataPageStatistics(true))
@@ -92,6 +95,7 @@ type parquetTable struct {
 	rows    int               // in the row group
 }
 
+// row takes cells in the order of the columns. A nil cell is null.
 func (t *parquetTable) row(cells []any) error {
 	for i, c := range cells {
 		v := parquet.NullValue().Level(0, 0, i)
@@ -110,8 +114,8 @@ func (t *parquetTable) row(cells []any) error {
 	return t.out.Flush()
 }
 
-// typed is a cell in the type of its column; nil where it has none.
-// A cell of another type than its column becomes absent: a column has one type.
+// typed is a cell in the type of its column; nil where it has none. A cell of another type than
+// its column becomes absent: a column has one type.
 func typed(cell, zero any) any {
 	switch zero.(type) {
 	case string:
@@ -140,4 +144,5 @@ func (t *parquetTable) flush() error {
 	return nil
 }
 
+// close writes what is held, and the footer that makes the file readable.
 func (t *parquetTable) close() error { return errors.Join(t.flush(), t.out.Close()) }

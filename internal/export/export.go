@@ -18,7 +18,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -105,8 +104,10 @@ file each side for benchstat to compare.`},
 type UsageError struct{ err error }
 
 func (e *UsageError) Error() string { return e.err.Error() }
+
 func (e *UsageError) Unwrap() error { return e.err }
 
+// usagef is fmt.Errorf for a mistake of the caller.
 func usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
 // A lostError refuses to export what is left of a damaged file.
@@ -116,6 +117,7 @@ type lostError struct {
 	Lost []string
 }
 
+// Error says what is lost and how to export the rest.
 func (e *lostError) Error() string {
 	return fmt.Sprintf("read %s: a part of it is lost: %s; copy, export or capture it again, or export the rest with --partial", e.Path, strings.Join(e.Lost, "; "))
 }
@@ -215,22 +217,12 @@ func (s *Source) relative(path string) string {
 // regionMatch gives the filter of the source over launches, nil without a region.
 // A region that no range of the timeline matches is refused.
 func (s *Source) regionMatch(at *timeline.Attribution) (func(nvtx.State) bool, error) {
-	if s.Region == "" {
-		return nil, nil
-	}
-	exprs, err := nvtx.ParseList(s.Region)
-	if err != nil {
-		return nil, usagef("--region: %w", err)
+	match, err := s.counterMatch()
+	if err != nil || match == nil {
+		return nil, err
 	}
 	if _, err := nvtx.Resolve([]string{s.Region}, at.Seen()); err != nil {
 		return nil, usagef("--region: %w", err)
 	}
-	return matchAny(exprs), nil
-}
-
-// matchAny: ranges match where any of the expressions does.
-func matchAny(exprs []*nvtx.Expr) func(nvtx.State) bool {
-	return func(state nvtx.State) bool {
-		return slices.ContainsFunc(exprs, func(e *nvtx.Expr) bool { return e.Match(state) })
-	}
+	return match, nil
 }

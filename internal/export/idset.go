@@ -11,6 +11,7 @@ import (
 // A page of it covers 65,536 numbers in 8 KiB.
 type idSet map[uint64]*[1 << 10]uint64
 
+// add takes any number; one that was added before changes nothing.
 func (s idSet) add(id uint64) {
 	page := s[id>>16]
 	if page == nil {
@@ -20,6 +21,7 @@ func (s idSet) add(id uint64) {
 	page[id>>6&(1<<10-1)] |= 1 << (id & 63)
 }
 
+// has tells whether a number was added.
 func (s idSet) has(id uint64) bool {
 	page := s[id>>16]
 	return page != nil && page[id>>6&(1<<10-1)]>>(id&63)&1 != 0

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Slices of a Perfetto track must nest: the end of a slice closes the innermost
-// open one. Lanes spread slices that overlap otherwise over several tracks.
+// Slices of a Perfetto track must nest: the end of a slice closes the innermost open one.
+// Lanes spread slices that overlap otherwise over several tracks. The zero value with add set
+// is ready to use.
 type lanes struct {
 	open  [][]int64             // by lane: ends of the slices that are open, outermost first
 	last  []int64               // by lane: start of the last slice
@@ -51,6 +52,8 @@ type window struct {
 	emit   func(*slice)
 }
 
+// windowSize is how many slices are held to be sorted: nsys writes rows at most some thousand
+// places out of order.
 const windowSize = 1 << 15
 
 // A slice that comes more than half a window late is emitted late and then takes a lane

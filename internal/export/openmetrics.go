@@ -17,11 +17,13 @@ type family struct {
 	samples          []sample
 }
 
+// A sample is one value of a family.
 type sample struct {
 	labels []label
 	value  float64
 }
 
+// A label without a value is left out.
 type label struct{ name, value string }
 
 // add: value is in the unit of the family; labels without a value are left out.
@@ -35,14 +37,11 @@ func writeOpenMetrics(ctx context.Context, s *Source, w io.Writer) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	families := append(runFamilies(result), stageFamilies(result)...)
-	families = append(append(families, regionFamilies(result)...), kernelFamilies(result)...)
-	for _, more := range []func(*analysis.Result) []family{rankFamilies, requestFamilies, stepFamilies, sampledFamilies} {
-		families = append(families, more(result)...)
-	}
-	for _, f := range families {
-		if err := f.write(w, clean(s.Run)); err != nil {
-			return nil, err
+	for _, families := range []func(*analysis.Result) []family{runFamilies, stageFamilies, regionFamilies, kernelFamilies, rankFamilies, requestFamilies, stepFamilies, sampledFamilies} {
+		for _, f := range families(result) {
+			if err := f.write(w, clean(s.Run)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	_, err = io.WriteString(w, "# EOF\n")
@@ -75,6 +74,7 @@ func (f *family) write(w io.Writer, run string) error {
 	return err
 }
 
+// labelEscapes are those that OpenMetrics asks for within quotes.
 var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 // Names of labels are constants here; only values need escaping.
@@ -189,4 +189,5 @@ func kernelFamilies(r *analysis.Result) []family {
 	return []family{gpu, launches}
 }
 
+// seconds is the base unit of OpenMetrics for times.
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }

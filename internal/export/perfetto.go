@@ -48,7 +48,8 @@ func writePerfetto(ctx context.Context, s *Source, w io.Writer) ([]string, error
 	return append(said, notes...), err
 }
 
-// A slice is something that takes time on a track.
+// A slice is something that takes time on a track: a kernel, a copy, a call or a range. Times
+// are ns by the clock of the file.
 type slice struct {
 	start, end int64
 	on         *lanes
@@ -228,7 +229,8 @@ func (p *perfetto) flowOf(process, correlation uint32) flow {
 	return flow(uint64(p.number+1)<<56 | uint64(process&0xFFFFFF)<<32 | uint64(correlation))
 }
 
-// keep tells whether what a call launched belongs to the export.
+// keep tells whether what a call launched belongs to the export: everything does without a
+// region.
 func (p *perfetto) keep(process, correlation uint32) bool {
 	return p.region == nil || int(process) < len(p.e.Processes) && p.region.calls.has(p.region.key(p.e.Processes[process].Global, correlation))
 }

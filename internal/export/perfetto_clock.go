@@ -94,7 +94,8 @@ func (c *clockPlan) nameOf(file string) string { return cmp.Or(c.places[file].na
 // A span is when a timeline was captured: in UTC, and on the axis of the export.
 type span struct{ from, to, shift int64 }
 
-// spanOf is that of a timeline that tells when it was captured.
+// spanOf is that of a timeline that tells when it was captured; shift is what was added to its
+// times, in ns.
 func spanOf(s *timeline.Session, shift int64) (span, bool) {
 	utc := s.EpochNS - s.ClockNS
 	return span{s.FirstNS + utc, s.LastNS + utc, shift - utc}, s.EpochNS != 0

@@ -72,18 +72,22 @@ type perfettoWriter struct {
 	started            bool
 }
 
+// newPerfettoWriter writes to w, which it does not buffer.
 func newPerfettoWriter(w io.Writer) *perfettoWriter {
 	return &perfettoWriter{w: w, names: map[string]uint64{}, keys: map[string]uint64{}, texts: map[string]uint64{}}
 }
 
+// appendUint appends a field of a varint.
 func appendUint(b []byte, field protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
 }
 
+// appendFixed appends a field of 64 bits.
 func appendFixed(b []byte, field protowire.Number, v uint64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(b, field, protowire.Fixed64Type), v)
 }
 
+// appendBytes appends a field of a text or of a message.
 func appendBytes(b []byte, field protowire.Number, v []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
 }
@@ -131,6 +135,7 @@ func (p *perfettoWriter) flow(f flow, ends bool) {
 	}
 }
 
+// annotate adds a text to the event that is being written, shown when it is selected.
 func (p *perfettoWriter) annotate(key string, text string) {
 	iid := p.intern(p.keys, internedAnnotationNames, key)
 	value := p.intern(p.texts, internedStrings, text)
@@ -138,12 +143,14 @@ func (p *perfettoWriter) annotate(key string, text string) {
 	p.event = appendBytes(p.event, eventAnnotations, p.item)
 }
 
+// annotateUint is annotate for a number, which Perfetto's SQL can sum.
 func (p *perfettoWriter) annotateUint(key string, v uint64) {
 	iid := p.intern(p.keys, internedAnnotationNames, key)
 	p.item = appendUint(appendUint(p.item[:0], annotationNameIID, iid), annotationUint, v)
 	p.event = appendBytes(p.event, eventAnnotations, p.item)
 }
 
+// value is that of a counter, in the unit of its track.
 func (p *perfettoWriter) value(v float64) {
 	p.event = appendFixed(p.event, eventDoubleValue, math.Float64bits(v))
 }
@@ -211,6 +218,7 @@ func processFields(pid int, name string) func([]byte) []byte {
 	}
 }
 
+// threadFields describe the track of a thread; Perfetto puts it below its process.
 func threadFields(pid, tid int, name string) func([]byte) []byte {
 	return func(b []byte) []byte {
 		t := appendUint(appendUint(nil, 1, uint64(pid)), 2, uint64(tid))
@@ -221,6 +229,7 @@ func threadFields(pid, tid int, name string) func([]byte) []byte {
 	}
 }
 
+// counterFields describe the track of a counter; unit may be "".
 func counterFields(unit string) func([]byte) []byte {
 	return func(b []byte) []byte {
 		var c []byte

@@ -54,6 +54,8 @@ func writePprof(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	return notes, prof.Write(w)
 }
 
+// A pprofWriter sums launches by stack before it makes samples: a profile has no place for
+// single events.
 type pprofWriter struct {
 	sums     map[stackKey]*sums
 	start    time.Time // of the first timeline that tells; zero if none does

@@ -20,7 +20,8 @@ func rankLabels(id timeline.Identity) []label {
 	return list
 }
 
-// eachRank visits the ranks of a job that could be read.
+// eachRank visits the ranks of a job that could be read; i is the place in Parts, by which
+// Job refers to them. A result of one timeline has no job.
 func eachRank(r *analysis.Result, visit func(i int, p *analysis.Part)) {
 	if r.Job == nil {
 		return
@@ -73,16 +74,11 @@ func rankFamilies(r *analysis.Result) []family {
 // ranks writes the wall time of each rank of a job, and its stages.
 func (b *benchWriter) ranks(r *analysis.Result) {
 	eachRank(r, func(_ int, p *analysis.Part) {
-		name := []string{"Rank"}
-		for _, l := range rankLabels(p.Of) {
-			if l.value != "" {
-				name = append(name, l.name+"="+l.value)
-			}
-		}
-		b.line(name, 1, measure{float64(p.WallNS), "ns/op"}, measure{float64(p.BusyNS), "gpu-busy-ns/op"})
+		of := rankLabels(p.Of)
+		b.named("Rank", of, 1, measure{float64(p.WallNS), "ns/op"}, measure{float64(p.BusyNS), "gpu-busy-ns/op"})
 		for _, s := range p.Stages {
 			if s.Passes > 0 {
-				b.line(append(name[:len(name):len(name)], "stage="+s.Stage), int64(s.Passes), measure{float64(s.PassNS), "ns/op"})
+				b.named("Rank", append(of[:len(of):len(of)], label{"stage", s.Stage}), int64(s.Passes), measure{float64(s.PassNS), "ns/op"})
 			}
 		}
 	})

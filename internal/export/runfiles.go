@@ -12,8 +12,8 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// summaries are the tables of the timeline that pipeline.nsys.stats_csv asks
-// for: those of `deepprof show --csv`.
+// summaries are the tables of the timeline that pipeline.nsys.stats_csv asks for: those of
+// `deepprof show --csv`, of the whole timeline. The names are part of the layout of a run.
 var summaries = []struct {
 	name string
 	view func(context.Context, *nsys.File) (report.Printable, error)
@@ -32,8 +32,9 @@ var summaries = []struct {
 	}},
 }
 
-// TimelineCSV writes tables of a timeline of the run as CSV into it: the names of
-// what was made, and what went wrong with the others.
+// TimelineCSV writes tables of a timeline of the run as CSV into it: the names of what was
+// made, and what went wrong with the others. A table that fails does not keep the others from
+// being written.
 func TimelineCSV(ctx context.Context, store *runs.Run, name string) (made []string, problems []error) {
 	f, err := nsys.OpenSQLite(store.Path(name))
 	if err != nil {

@@ -30,8 +30,8 @@ func (f *family) quantiles(s load.Summary, of []label) {
 	}
 }
 
-// requestFamilies are what the clients of a server saw in each window; none where no
-// client of deepprof's own drove it.
+// requestFamilies are what the clients of a server saw in each window, with the window and its
+// kind as labels; none where no client of deepprof's own drove it. Latencies are seconds.
 func requestFamilies(r *analysis.Result) []family {
 	if r.Serving == nil {
 		return nil
@@ -103,18 +103,13 @@ func stepFamilies(r *analysis.Result) []family {
 		mbu.use(c.MBU, of)
 	}
 	next := family{name: "deepprof_next_token_seconds", unit: "seconds", help: "What the mean time from one step that decodes to the next goes to."}
-	if n := r.Serving.NextToken; n != nil {
-		for _, p := range []struct {
-			part string
-			ns   float64
-		}{{"busy", n.BusyNS}, {"idle", n.IdleNS}, {"mixed", n.MixedNS}, {"prefill", n.PromptNS}, {"gap", n.GapNS}, {"other", n.OtherNS}} {
-			next.add(p.ns/1e9, label{"part", p.part})
-		}
+	for _, p := range r.Serving.NextToken.Parts() {
+		next.add(p.NS/1e9, label{"part", p.ID})
 	}
 	return []family{times, busy, gap, steps, share, mfu, mbu, next}
 }
 
-// use adds the use of a peak where it is known.
+// use adds the use of a peak where it is known; a lower bound has a label that says so.
 func (f *family) use(u *analysis.Utilization, of []label) {
 	if u == nil || u.Value == nil {
 		return
@@ -140,7 +135,8 @@ func eachSampled(r *analysis.Result, visit func(of []label, list []analysis.Samp
 	}
 }
 
-// sampledFamilies are the means of the counters that Nsight Systems sampled.
+// sampledFamilies are the means of the counters that Nsight Systems sampled, of regions and of
+// the steps of a server: 0 to 1 of what the unit can do.
 func sampledFamilies(r *analysis.Result) []family {
 	mean := family{name: "deepprof_sampled_ratio", unit: "ratio", help: "Mean of a counter that Nsight Systems sampled, of what the unit can do."}
 	err := family{name: "deepprof_sampled_error_ratio", unit: "ratio", help: "Its standard error, and what rounding of readings to whole percents can hide."}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/format"
@@ -21,6 +22,8 @@ type counterRow struct {
 	metric *ncurep.Metric
 }
 
+// counterView has one row a metric of a counted launch. A metric has a number in value or a
+// text in text, never both. Values are in base units.
 var counterView = report.View[counterRow]{Name: "metrics", Columns: []report.Column[counterRow]{
 	{Key: "counted_launch", Unit: report.Count, Value: func(r *counterRow) any { return value(r.launch, func(l *ncurep.Result) int64 { return int64(l.ID) }) }},
 	{Key: "kernel_id", Value: func(r *counterRow) any { return r.id }},
@@ -58,6 +61,8 @@ func value[P, V any](part *P, ask func(*P) V) V {
 	return ask(part)
 }
 
+// metricTable has the counters of all reports. A damaged report ends the export unless the
+// source takes what is left.
 func metricTable() table {
 	return table{
 		name: "metrics", columns: columnsOf("report", nil, counterView),
@@ -94,7 +99,9 @@ func (s *Source) counterMatch() (func(nvtx.State) bool, error) {
 	if err != nil {
 		return nil, usagef("--region: %w", err)
 	}
-	return matchAny(exprs), nil
+	return func(state nvtx.State) bool {
+		return slices.ContainsFunc(exprs, func(e *nvtx.Expr) bool { return e.Match(state) })
+	}, nil
 }
 
 // openCounters opens a report or ncu's CSV. done gives what was lost of it.
@@ -109,13 +116,7 @@ func openCounters(path string) (results iter.Seq[*ncurep.Result], done func() ([
 		if err != nil {
 			return nil, nil, err
 		}
-		return func(yield func(*ncurep.Result) bool) {
-			for _, r := range rep.Results {
-				if !yield(r) {
-					return
-				}
-			}
-		}, func() ([]string, error) { return nil, nil }, nil
+		return slices.Values(rep.Results), func() ([]string, error) { return nil, nil }, nil
 	}
 	r, err := ncurep.Open(path, ncurep.Options{})
 	if err != nil {

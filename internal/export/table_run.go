@@ -61,8 +61,8 @@ var requestView = report.View[requestRow]{Name: "requests", Columns: []report.Co
 	{Key: "error", Value: func(r *requestRow) any { return r.Error }},
 }}
 
-// since is the time from one moment to another; absent where it did not come to
-// that.
+// since is the time from one moment to another in ns; absent where it did not come to that,
+// which the load writes as 0.
 func since(at, from int64) *int64 {
 	if at == 0 {
 		return nil
@@ -70,6 +70,7 @@ func since(at, from int64) *int64 {
 	return new(at - from)
 }
 
+// requestTable has a row for each request that a client of deepprof's own sent.
 func requestTable() table {
 	return runTable("requests", "file", requestView, func(s *Source, emit func(string, []requestRow) error) error {
 		for _, path := range runs.Files(s.Dir, runs.RequestsFile) {
@@ -135,6 +136,7 @@ func known(v float64) *float64 {
 	return &v
 }
 
+// conditionTable has a row for each sample of nvidia-smi.
 func conditionTable() table {
 	return runTable("conditions", "file", conditionView, func(s *Source, emit func(string, []runs.Condition) error) error {
 		rows, err := s.conditions()

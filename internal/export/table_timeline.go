@@ -61,6 +61,7 @@ func timelineTable[Row any](name string, keys []key[Row], view report.View[Row],
 	}
 }
 
+// launchTable has every launch; launch is its place in the timeline, from 1.
 func launchTable() table {
 	keys := []key[timeline.LaunchRow]{
 		{"launch", int64(0), func(r *timeline.LaunchRow) any { return int64(r.ID) }},
@@ -114,6 +115,7 @@ func (s *Source) limiters(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
+// regionTable has the regions of each timeline. Rows overlap, as regions nest.
 func regionTable() table {
 	view := report.RegionView.Renamed(map[string]string{"path": "region", "process": "", "device": ""})
 	return timelineTable("regions", nil, view, func(ctx context.Context, _ *Source, f *nsys.File, q timeline.Query) (iter.Seq[*timeline.RegionRow], error) {
@@ -143,6 +145,7 @@ func layerTable() table {
 	})
 }
 
+// stepTable has the steps that ranges name.
 func stepTable() table {
 	return timelineTable("steps", nil, report.ModelStepView, func(ctx context.Context, _ *Source, f *nsys.File, q timeline.Query) (iter.Seq[*timeline.StepRow], error) {
 		rows, err := f.RangeRows(ctx, q)
@@ -160,6 +163,7 @@ var sampleView = report.View[timeline.MetricSample]{Name: "samples", Columns: []
 	{Key: "value", Unit: report.Count, Value: func(r *timeline.MetricSample) any { return r.Value }},
 }}
 
+// sampleTable has every reading of every sampled metric, as nsys wrote it.
 func sampleTable() table {
 	return table{
 		name: "samples", columns: columnsOf("timeline", nil, sampleView),

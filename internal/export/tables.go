@@ -15,8 +15,9 @@ import (
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
-// A column of a table. Zero has the type of its values: "", int64(0), float64(0)
-// or false; any value may be absent.
+// A column of a table. Zero has the type of its values: "", int64(0), float64(0) or false; any
+// value may be absent. The type is that of the first cell of an empty row, so a view must
+// give a typed value there.
 type column struct {
 	key  string
 	zero any
@@ -48,6 +49,7 @@ func TableNames() (names []string) {
 	return names
 }
 
+// tablesHelp is the help of both formats with tables.
 func tablesHelp(format string) string {
 	return fmt.Sprintf(`Write tidy tables as %s: one file each into the folder -o, or one of them into the
 file -o with --table. Tables: %s. A table of
@@ -58,7 +60,7 @@ kernel_id and region join them with each other, with counters and with other
 exports; kernel_id is the same for a kernel, grid and block in every run.`, format, strings.Join(TableNames(), ", "))
 }
 
-// A codec writes a table in one format.
+// A codec writes a table in one format. It is used for several tables, one after the other.
 type codec interface {
 	ext() string
 	open(w io.Writer, name string, columns []column) (tableWriter, error)

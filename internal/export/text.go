@@ -8,8 +8,9 @@ import (
 	"github.com/deepprof/deepprof/internal/nsys"
 )
 
-// clean makes a name of a program safe in any viewer: valid UTF-8 without control
-// characters and without marks that change the direction of text.
+// clean makes a name of a program safe in any viewer: valid UTF-8 without control characters
+// and without marks that change the direction of text. What is replaced stays visible as
+// U+FFFD.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {

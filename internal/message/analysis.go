@@ -2,6 +2,8 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
+// Ends of sentences that several codes share: what to do, where it is the same. They are
+// parts of templates and may hold parameters of the codes that use them.
 const (
 	repairInput    = "copy the file again, or capture again; --partial takes the rest"
 	repairTimeline = "copy the file again, or export or capture again"
@@ -9,6 +11,8 @@ const (
 	useClean       = "go by the times of the unprofiled run"
 )
 
+// analysisLabels name what warnings are about: domains of IDs that internal/analysis
+// states as parameters of its codes.
 var analysisLabels = map[string]map[string]string{
 	// What is not known without a timeline.
 	"quantity": {"times": "times", "regions": "regions", "stages": "stages", "gaps": "gaps", "kernel-times": "times of kernels", "region-times": "times of regions"},
@@ -18,7 +22,15 @@ var analysisLabels = map[string]map[string]string{
 	"event": {"events": "events", "kernels": "kernels"},
 }
 
-// ofAnalysis are the words for warnings and missing values of a result.
+// ofAnalysis are the warnings of a result and what it could not tell (Result.Warnings and
+// Result.Missing): internal/analysis states the codes, in notes.go and codes.go, with the
+// parameters beside each.
+//
+// Parameters that many share: stage and region name what it is about, file and dir a path;
+// ns, mean, std and median are times; share and coverage are of the time or the launches
+// that the sentence names, of is the whole; n counts what its noun says; error is what the
+// system or a reader said, why and how are facts of their own. Next says what would fill the
+// gap, and is "" where nothing would.
 var ofAnalysis = map[fact.Code]words{
 	"no-timeline": {Text: "there is no timeline: {unknown} are not known",
 		Next: "capture one with nsys (pipeline.nsys.enable=true), or analyze the run that has one"},

@@ -2,7 +2,12 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// annotationWords say whether deepprof's own ranges got into the program.
+// annotationWords say whether deepprof's own ranges got into the program, and what they
+// cost. internal/workload and internal/analysis state them from what the annotated processes
+// wrote.
+//
+// pid and process tell one process from others; n of so many is of; with and without are the
+// mean times of a pass with the ranges and without, and _low and _high the interval of each.
 var annotationWords = map[fact.Code]words{
 	"annotated":        {Text: "process {pid} was annotated: ranges of {regions:region|regions} were injected[, with the sizes of {steps:step|steps}]; {file} lists them"},
 	"annotated-ranges": {Text: "{n} of {of} ranges of the timeline were injected"},
@@ -23,6 +28,7 @@ var annotationWords = map[fact.Code]words{
 	"annotation-cost-unknown": {Text: "what annotation costs is not known: the annotated or the unprofiled run has no time"},
 }
 
+// annotationLabels name why a row of layers has no MFU: what annotation did not note.
 var annotationLabels = map[string]map[string]string{
 	// Why a layer has no MFU.
 	"no-mfu": {

@@ -2,6 +2,7 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
+// Advice, and parts of sentences, that several outcomes share.
 const (
 	freeSpace   = "free space, or choose another place with hydra.run.dir=DIR"
 	setForks    = "set {setting}"
@@ -11,6 +12,7 @@ const (
 	gateStrings = "[; strings that the program does not register need {register}][; children that are forked without exec need {fork}]"
 )
 
+// captureLabels name what a capture should have held and what went on when it ended.
 var captureLabels = map[string]map[string]string{
 	// Kinds of data that a report holds.
 	"data": {"cuda-kernels": "CUDA kernels", "nvtx-ranges": "NVTX ranges"},
@@ -19,8 +21,14 @@ var captureLabels = map[string]map[string]string{
 	"left-but": {"nothing-of-it": "which holds nothing of what was asked for"},
 }
 
-// captureWords are the words for what came of a capture: what happened, the
-// evidence, causes that say more than the verdict, and doubts.
+// captureWords are the words for what came of a capture: what happened, the evidence,
+// causes that say more than the verdict, and doubts. internal/capture states them; the
+// verdict itself is in verdictWords, and what a message of nsys or ncu means in
+// profilerWords.
+//
+// tool is nsys or ncu, program what ran under it; exit, code, signal and name tell how one of
+// them ended; left is what it left behind, but what is wrong with that; setting, option and
+// key are what to write into a configuration; text_of_vendor is quoted, never read.
 var captureWords = map[fact.Code]words{
 	"tool-ended":           {Text: "{tool} ended with {exit}[ and left {left}][, {but}]"},
 	"tool-stopped":         {Text: "{tool} was stopped ({stop}), ended with {exit} and left {left}[, {but}]"},

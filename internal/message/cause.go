@@ -2,7 +2,13 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// causes say why the limiter of a kernel is what it is, after "Cause: ".
+// causes say why the limiter of a kernel is what it is, after "Cause: ". The rules of
+// internal/analysis (causerules.go) choose one for each limiter; docs/limiter.md explains
+// them. A cause without Short would not fit the column of show kernels.
+//
+// threads and blocks are of a launch or of an SM; part, active, fill and used are shares, of
+// what the sentence says; ways, waves, slice and reuse are numbers without a unit; stall is
+// an ID of the domain stall, access one of the domain access below.
 var causes = map[fact.Code]words{
 	"uncoalesced": {Short: "uncoalesced {access}: {bytes} of {of} bytes used",
 		Text: "uncoalesced access: {access} use {bytes} of every {of} bytes that memory moves for them ({used} of all bytes moved are used)",
@@ -123,4 +129,5 @@ func NoCause(why []fact.Fact) string {
 	return Text(fact.New("cause-no-limiter", fact.Because("why", why...))) + "."
 }
 
+// causeLabels name the accesses that a cause is about.
 var causeLabels = map[string]map[string]string{"access": {"load": "loads", "store": "stores"}}

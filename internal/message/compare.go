@@ -2,7 +2,9 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// compareLabels are the words for the IDs of comparisons.
+// compareLabels are the words for the enumerated values of a comparison: its kinds of rows,
+// metrics, clocks, statuses, claims, outcomes and parts of a waterfall. internal/compare has
+// the values; JSON and CSV hold them as they are.
 var compareLabels = map[string]map[string]string{
 	"compare.clock":        {"unprofiled": "unprofiled", "idle": "in an idle session of nsys", "nsys": "under nsys", "span": "under nsys, first to last GPU work", "gpu": "GPU time", "torch": "under the torch profiler", "": ""},
 	"compare.side":         {"base": "the base side", "new": "the new side"},
@@ -23,11 +25,16 @@ var compareLabels = map[string]map[string]string{
 		"launches": "launches", "launch_time": "time of a launch", "kernels": "kernels", "copy_bytes": "bytes copied", "model_flops": "FLOPs of the model", "model_bytes": "bytes of the model", "errors": "", "used": "", "gap_before": "gap before", "gpu_active": "GPU active", "sm_active": "SMs active", "sm_issue": "issue", "tensor_active": "tensor cores", "dram_read": "DRAM read", "dram_write": "DRAM write", "communication": "communication", "exposed": "exposed communication"},
 	"compare.outcome": {"pass": "pass", "fail": "FAIL", "cannot-tell": "cannot tell"},
 	"compare.fall":    {"time": "wall time", "gpu_time": "GPU time by kernel", "operators": "GPU time of the whole timeline by operator"},
-	"compare.part": {"busy": "GPU busy", "idle": "GPU idle", "kernel": "kernel", "operator": "operator", "region": "region", "rest": "kernels that are not listed", "outside": "launched in no operator", "others": "others", "sum": "sum",
+	"compare.part": {"busy": "a kernel runs", "idle": "no kernel runs", "kernel": "kernel", "operator": "operator", "region": "region", "rest": "kernels that are not listed", "outside": "launched in no operator", "others": "others", "sum": "sum",
 		"unprofiled": "from these, under nsys, to the unprofiled time", "median": "from the mean of the runs to their median"},
 }
 
-// compareWords are what comparisons say.
+// compareWords are what comparisons say: verdicts on a row with why none is given, the
+// circumstances in which sides differ, and the headline.
+//
+// base and new are a value, or the names, of the two sides; change, low and high are relative,
+// gpu_change that of the GPU time; have and need count processes a side, most is the limit of
+// need; of and kind are IDs of the domains compare.circumstance and compare.kind.
 var compareWords = map[fact.Code]words{
 	"compare-one-sample":   {Text: "one process a side: how far processes differ is not known", Next: "repeat: deepprof compare --run 5, pipeline.repeats=5, or several --base and --new"},
 	"compare-too-few":      {Text: "{have:process|processes} a side are too few; {need} would tell"},

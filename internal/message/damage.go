@@ -2,11 +2,13 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
+// damageLabels name the parts of a .ncu-rep, as docs/ncu-rep.md does.
 var damageLabels = map[string]map[string]string{
 	"sqlite":      {"changed": "the file changed while it was read"},
 	"ncurep-part": {"file-header": "file header", "block-header": "block header"},
 }
 
+// Ends of sentences of damaged files.
 const (
 	again   = "print the table again with `nsys stats --format csv`"
 	place   = "[offset {offset}: ][line {line}: ]"
@@ -15,7 +17,12 @@ const (
 	andLost = "; {lost} lost"
 )
 
-// damageWords are what the readers of files found damaged or doubtful.
+// damageWords are what the readers of files found damaged or doubtful: internal/ncurep,
+// internal/nsys and internal/sqlite state them. A reader goes on with what is left, so each
+// says what is lost and not that something failed.
+//
+// line, page, cell, column and result are places in the file, counted as its own tools count
+// them; size, there and declared are bytes; n, rows and bad_rows count what is lost or left.
 var damageWords = map[fact.Code]words{
 	"stats-row-lost":    {Text: "line {line}: row left out: {error}", Next: again},
 	"stats-row-cells":   {Text: "line {line}: row left out: {cells:cell|cells} under {columns:column|columns}", Next: again},

@@ -2,6 +2,7 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
+// Advice that several checks share.
 const (
 	orPython      = "; or name another interpreter with pipeline.workload.python=PATH or DEEPPROF_PYTHON"
 	openCounters  = "on the host, as root: echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' > /etc/modprobe.d/nvidia-profiling.conf, then reboot"
@@ -15,6 +16,7 @@ const (
 	noReport      = ": nsys would leave a .qdstrm and no report"
 )
 
+// doctorLabels name the checks and what they looked at.
 var doctorLabels = map[string]map[string]string{
 	// Names of the checks.
 	"check": {
@@ -63,7 +65,12 @@ var doctorLabels = map[string]map[string]string{
 	},
 }
 
-// doctorWords are what the checks before a run saw; Next is the fix.
+// doctorWords are what the checks before a run saw; Next is the fix. internal/doctor states
+// them, one code for each state of a check, so that docs/doctor.md can list them.
+//
+// what, kind, name and names are what was looked for; path, file, dir and folder where;
+// version, older and newer are of tools, drivers or packages; seen and level what the system
+// answered; free and need are bytes; give, hint and advice are commands to copy.
 var doctorWords = map[fact.Code]words{
 	"check-not-wanted": {Text: "no {what} wanted"},
 	"check-not-there":  {Text: "no {what}"},

@@ -50,11 +50,8 @@ var otherText = map[string][]string{
 		"Capture range ", "Importer error", "FATAL ERROR", "Failed to ", "The target application terminated", "Connection to ", "Collecting data",
 		"Processing events", "Waiting for termination", "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016",
 	},
-	"units of evidence in result.json": {
-		"% of the busiest SM", "% of L1's sectors, with stores", "% of the passes", "byte of 32", "% of the moved bytes", "cycles per issue",
-	},
-	"names of software, categories and lanes in result.json, as users and their programs give others": {
-		"CUDA of PyTorch", "CUDA graphs traced as a whole", "CUDA graph", "CUDA calls thread %d",
+	"names of software and lanes in result.json, as users and their programs give others": {
+		"CUDA of PyTorch", "CUDA graph", "CUDA calls thread %d",
 	},
 	"values of enumerations in result.json, targets.json and run.json": {
 		"model config", "the length of the timeline", "the first to the last event of the timeline", "unprofiled run", "start of the server", "last step",

@@ -2,8 +2,11 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// experimentWords are what to run next, why there is no command line for it, and
-// what uploads say.
+// experimentWords are what to run next, why there is no command line for it, and what
+// uploads say. internal/experiment states the first two, internal/web the last.
+//
+// change is the title of an opportunity, missing what a measurement would tell, stage and
+// model what the run is about.
 var experimentWords = map[fact.Code]words{
 	"try-cuda-graphs":        {Text: "try CUDA graphs in {stage}: the GPU waits for launches there"},
 	"try-compile":            {Text: "try torch.compile: it fuses small kernels and launches fewer"},

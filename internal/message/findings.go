@@ -2,7 +2,16 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
+// findingLabels name what findings are about: bases of shares, clocks, measures, causes of
+// idle time. The IDs are values of internal/analysis, and stand so in result.json.
 var findingLabels = map[string]map[string]string{
+	// Shipped categories of kernels (conf/categories.rules); users name their own there.
+	"category": {
+		"gemm": "Matrix multiplication", "attention": "Attention", "convolution": "Convolution", "normalisation": "Normalization", "softmax": "Softmax and loss", "elementwise": "Elementwise",
+		"reduction": "Reduction", "scan_sort": "Scan and sort", "copy_cast": "Copy and cast", "layout": "Layout conversion", "embedding": "Embedding and indexing", "position": "Position encoding",
+		"sampling": "Sampling", "moe": "Expert routing", "quantisation": "Quantization", "pooling": "Pooling and resampling", "fft": "Fourier transform", "solver": "Sparse and dense solvers",
+		"random": "Random numbers", "optimiser": "Optimizer", "communication": "Communication", "fused": "Compiler-fused", "graph": "CUDA graphs traced as a whole", "other": "Other",
+	},
 	"base":     {"gpu_time": "GPU time", "gpu_time_outside_graphs": "GPU time outside CUDA graphs", "timeline": "the timeline"},
 	"saving":   {"bound": "at most", "estimate": "about"},
 	"times-of": {"clean": "unprofiled", "nsys": "under nsys"},
@@ -29,7 +38,15 @@ var findingLabels = map[string]map[string]string{
 	},
 }
 
-// findingWords are the findings, and the sentences that follow in them.
+// findingWords are the findings, and the sentences that follow in them. internal/analysis
+// states them in findings*.go; where what a template says is decided, is docs/analysis.md.
+// Every finding has a Plain form unless its Text needs no knowledge of GPUs.
+//
+// Times are of the whole timeline unless passes or steps follow them, and then the sum of
+// these: busy is when a kernel runs, wall all, waits what the GPU waits for the host, gain the
+// most that a change saves of of. share is ns of of; of_share, of_busy and of_waits are the
+// same held against the unprofiled time, which times names. more are facts that follow as
+// sentences of their own.
 var findingWords = map[fact.Code]words{
 	"damaged-timeline": {
 		Text:  "The timeline is damaged: {damage}. Every number is of what is left of it. Copy the file again, or export or capture again.",
@@ -177,7 +194,11 @@ var findingWords = map[fact.Code]words{
 	},
 }
 
-// utilizationWords are what to know of MFU, HFU and MBU.
+// utilizationWords are what to know of MFU, HFU and MBU: why there is none, over which time
+// it is, and why it is a lower bound. They follow the number, so they begin in lower case.
+//
+// what is FLOPs or bytes (domain work); share and coverage are of the GPU time of the stage;
+// raw is the value that cannot be.
 var utilizationWords = map[fact.Code]words{
 	"over-nsys-no-unprofiled": {Text: "over the time under nsys, because there is no unprofiled run"},
 	"over-nsys-no-stage-time": {Text: "over the time under nsys, because the unprofiled run has no time of this stage"},

@@ -5,8 +5,12 @@ import (
 	"github.com/deepprof/deepprof/internal/flops"
 )
 
-// modelWords are what is said of the work of a model that was counted from its
-// config.
+// modelWords are what is said of the work of a model that was counted from its config:
+// assumptions that every number rests on, and warnings. internal/flops declares the codes.
+//
+// type is the model_type or a class of its config; field and fields are keys of the config,
+// value what stands there; source names the file; as, counted and ran say what a count was
+// held against.
 var modelWords = map[fact.Code]words{
 	flops.MultiplyAdd:     {Text: "A multiplication and an addition are two FLOPs; norms, activations, softmax and rotations are not counted"},
 	flops.CausalPairs:     {Text: "Causal attention counts the pairs below the diagonal and within a sliding window, as flash kernels run it; flops_torch counts the whole square, as torch's FlopCounterMode does"},
@@ -41,6 +45,7 @@ var modelWords = map[fact.Code]words{
 	flops.ModuleNotCounted: {Text: "torch counted no module {module}"},
 }
 
+// modelLabels say where the data type of a model is from.
 var modelLabels = map[string]map[string]string{
 	"dtype-source": {"config": "as the config names it", "default": "the usual one"},
 }

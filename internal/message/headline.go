@@ -6,6 +6,7 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
+// Bounds of the sentence that a report begins with: a reader takes it in at a glance.
 const (
 	verdictWordsMost = 20 // of a verdict
 	nameWordsMost    = 3  // of a name in it, which a program may have made of many
@@ -35,7 +36,8 @@ func withBriefNames(f fact.Fact) fact.Fact {
 	return f
 }
 
-// headlineWords are the verdicts: Text may have more than 20 words, Short may not.
+// headlineWords are the verdicts: Text may have more than 20 words, Short may not. They take
+// the parameters of the finding that they repeat; share, ns and gain are as in findingWords.
 var headlineWords = map[fact.Code]words{
 	"headline-rank":    {Text: "[Rank {rank}][Process {process}] keeps the others waiting for {ns}, {share} of the time of the median rank.", Short: "[Rank {rank}][Process {process}] keeps the others waiting for {ns}"},
 	"headline-launch":  {Text: "{stage} waits for the host ({share} under nsys)[: CUDA graphs save at most {gain} of {of}].", Short: "{stage} waits for the host ({share} under nsys)"},

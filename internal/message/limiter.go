@@ -30,7 +30,12 @@ func LimiterDetail(kind, id string) string {
 	return id
 }
 
+// limiterLabels name limiters, the units and resources of a GPU, its stalls and peaks, and the
+// units of evidence. IDs are those of result.json; docs/limiter.md explains each.
 var limiterLabels = map[string]map[string]string{
+	// Units of evidence that are no unit of a counter: what a percentage is of.
+	"evidence-unit": {"percent-of-busiest-sm": "% of the busiest SM", "percent-of-l1-sectors": "% of L1's sectors, with stores", "percent-of-passes": "% of the passes",
+		"byte-of-32": "byte of 32", "percent-of-moved-bytes": "% of the moved bytes", "cycles-per-issue": "cycles per issue"},
 	"limiter": { // in a table
 		"dram": "DRAM bandwidth", "l2": "L2 cache", "l1": "L1 cache or shared memory", "compute": "compute", "mixed": "several units",
 		"latency": "latency", "occupancy": "occupancy", "small": "too little work", "launch": "launch overhead",
@@ -65,7 +70,12 @@ var limiterLabels = map[string]map[string]string{
 	"resource": {"registers": "registers", "shared_memory": "shared memory", "warps": "warps of a block", "blocks": "blocks on an SM", "barriers": "barriers"},
 }
 
-// limiterWords are the reasons of verdicts on kernels.
+// limiterWords are the reasons of verdicts on kernels, and why a kernel has none. The rules
+// of internal/analysis (limiter.go) state them.
+//
+// level and other_level are how much of a limit is in use, 0 to 1; unit, other, resource and
+// stall are IDs of the domains of limiterLabels; waves, blocks and sms are of the counted
+// launch; sections and set are names of ncu to count what is missing.
 var limiterWords = map[fact.Code]words{
 	"unit-used":             {Text: "{unit} is in use at {level} of its peak"},
 	"unit-nearest":          {Text: "{unit} is the nearest limit, in use at {level} of its peak"},
@@ -108,7 +118,8 @@ var limiterWords = map[fact.Code]words{
 	"operator-no-verdict":   {Text: "none of its kernels has a verdict: they were not counted, or too little of them was"},
 }
 
-// evidenceWords are thresholds, and values that are no counter.
+// evidenceWords are thresholds that a verdict was held against, and values of evidence that
+// are no counter. value is in the unit of the evidence.
 var evidenceWords = map[fact.Code]words{
 	"at-least":      {Text: "at least {value}"},
 	"below":         {Text: "below {value}"},

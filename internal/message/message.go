@@ -44,6 +44,7 @@ func find(code fact.Code) (words, bool) {
 	return words{}, false
 }
 
+// codesOnly is set by CodesOnly, for tests alone.
 var codesOnly bool
 
 // CodesOnly makes every message its code, and every label its ID, until restore

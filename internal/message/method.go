@@ -2,7 +2,13 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// methodWords say what was measured, and how.
+// methodWords say what was measured, and how: the scope of a result, the clock of counters,
+// assumptions, thresholds and settings that profiling changed. Short is the name in the table
+// of thresholds, Text its value.
+//
+// name, regions and region name a scope; share and outside are of the timeline; hz is the
+// clock that counters were taken at, low and high the range of it; source is a file, a tool or
+// the user.
 var methodWords = map[fact.Code]words{
 	fact.Text: {Text: "{text}", Next: "[{next}]"},
 
@@ -66,6 +72,7 @@ var methodWords = map[fact.Code]words{
 	"deviates-fused-uncounted": {Text: "fused operators are not counted"},
 }
 
+// methodLabels name the facts of a workload's shape, and whether ncu held the clock.
 var methodLabels = map[string]map[string]string{
 	"clock-lock": {"locked": "locked by ncu", "free": "not locked"},
 	// What a workload was given.
@@ -78,10 +85,13 @@ var methodLabels = map[string]map[string]string{
 // Part is the name of a part of time: a category has a label of its own, a cause
 // of idle time only its ID.
 func Part(id, label string) string {
-	if label != "" {
+	switch {
+	case label == "":
+		return Label("idle", id)
+	case id == "region":
 		return label
 	}
-	return Label("idle", id)
+	return Label("category", label)
 }
 
 // Idle is the name of a cause of idle time. Host code says that it is Python's

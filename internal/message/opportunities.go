@@ -11,7 +11,8 @@ func change(text string) words {
 	return words{Text: text, Short: strings.ToLower(text[:1]) + text[1:]}
 }
 
-// changeWords are the titles of opportunities.
+// changeWords are the titles of opportunities: what to change, in a few words, in the form
+// of an order. Text names where; Short leaves stage and kernel out, for a list of them.
 var changeWords = map[fact.Code]words{
 	"close-launch-gaps":  change("Close the launch gaps in {stage}"),
 	"close-graph-gaps":   change("Close the gaps between the CUDA graphs of {stage}"),
@@ -32,7 +33,8 @@ var changeWords = map[fact.Code]words{
 	"keep-layout":        change("Avoid layout conversions (channels_last)"),
 }
 
-// assumptionWords say what a bound rests on.
+// assumptionWords say what a bound rests on. A bound without one holds in any case. passes
+// and clean are of the unprofiled run, busy and ns of the timeline.
 var assumptionWords = map[fact.Code]words{
 	"assume-gaps":        {Text: "Every kernel stays, lasts as long and keeps its place in its stream. The host launches in no time: launches, the code between them and the other CUDA calls that come with them go. The busiest stream, and what the host still does (long stretches of code, allocation, synchronization), are not shortened."},
 	"assume-graph-gaps":  {Text: "Every kernel stays, lasts as long and keeps its place in its stream. The GPU waits no more for the next graph, as if each graph had been launched before the one in front of it ended."},
@@ -56,8 +58,9 @@ var assumptionWords = map[fact.Code]words{
 	"bounds-overlap":     {Text: "This bound stands alone: it may overlap with the others, so do not add them up."},
 }
 
-// adviceWords are what to do. Codes that end in -torch are for programs that use
-// PyTorch.
+// adviceWords are what to do about an opportunity, step by step; each is a sentence. Codes
+// that end in -torch are for programs that use PyTorch, and stand in place of the code
+// without the ending.
 var adviceWords = map[fact.Code]words{
 	"how-graph-torch":  {Text: "Capture the steady part in a CUDA graph, or let torch.compile (mode reduce-overhead) do it."},
 	"how-graph":        {Text: "Capture the steady part in a CUDA graph."},

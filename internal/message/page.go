@@ -2,7 +2,9 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// pageWords are what only the page of a report says.
+// pageWords are what only the page of a report says about a result: changes against the
+// baseline, heads of folded tables. by and change are relative, value is a text with its
+// unit, run the name of the baseline.
 var pageWords = map[fact.Code]words{
 	"page-host-operators": {Text: "{n:operator|operators} without GPU time"},
 	"page-more":           {Text: "{by} more than in {run}"},
@@ -12,6 +14,7 @@ var pageWords = map[fact.Code]words{
 	"page-strip":          {Text: "GPU time of each layer in each step, as a share of what the layer usually takes in steps of that kind: pale up to the median, strongest from twice the median on.[ A column is up to {n} steps, and shows the longest.] A click shows the step in the timeline"},
 }
 
+// pageLabels name what the page sorts and colors by.
 var pageLabels = map[string]map[string]string{
 	"sampled": {
 		"gpu_active": "GPU active", "sm_active": "SMs active", "sm_issue": "issue", "tensor_active": "tensor cores",

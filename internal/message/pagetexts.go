@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// placeOfValue is a place that the page fills, which Phrase cannot.
 var placeOfValue = regexp.MustCompile(`\{[^}]*\}`)
 
 // PageTexts are the words of the page around what a result says: headings, labels
@@ -22,7 +23,10 @@ func PageTexts() map[string]string {
 	return texts
 }
 
-// pageTexts are by section, in the order of the page; those of several come first.
+// pageTexts are the headings, labels and sentences of the page, by ID. The page gets all of
+// them with its data and puts values into {places}; a part in [brackets] is left out where a
+// value in it is absent. They are by section, in the order of the page; those of several come
+// first. A test holds the IDs against web/src.
 var pageTexts = map[string]string{
 	"absent": "n/a", "absent-what": "{what}: n/a.", "not-in-result": "The result does not hold it", "not-known": "not known", "unnamed": "unnamed",
 	"next": "Next: {what}", "all": "all", "more": "{n} more", "and-more": "{names} and {n} more", "show-more": "Show {n} more of {of}", "from-to": "{from} to {to}",

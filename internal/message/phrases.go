@@ -34,8 +34,9 @@ var phrases = func() map[string]string {
 	return all
 }()
 
-// pagePhrases are those of pages and summaries, by the file of internal/report that
-// says them first.
+// pagePhrases are those of pages and summaries, by the file of internal/report that says
+// them first. Values go into the verbs of fmt, in the order of the call; texts that stand in
+// Markdown may hold Markdown.
 var pagePhrases = map[string]string{
 	// html/html.go
 	"opening-the-report":        "Opening the report. A browser that runs the program inside this file shows timeline, kernels, counters and roofline; these are the findings.",

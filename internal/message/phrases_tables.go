@@ -1,7 +1,7 @@
 package message
 
-// tablePhrases are those of tables and of other packages, by the file that says them
-// first.
+// tablePhrases are those of tables and of other packages, by the file that says them first.
+// The titles, help and legend of a column are no phrases: they stand in its declaration.
 var tablePhrases = map[string]string{
 	// show/metrics.go
 	"metrics-unmatched":         "none of the %d metrics in the report matches --metric %s; there are: %s",
@@ -113,6 +113,7 @@ var tablePhrases = map[string]string{
 	"created-utc":                  "created (UTC)",
 }
 
+// phraseLabels name values that have no words of an area of their own.
 var phraseLabels = map[string]map[string]string{
 	// How the counters of a region came about.
 	"replay": {"kernel": "single launches", "range": "range replay", "app-range": "application range replay"},

@@ -2,7 +2,13 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// ofPick are the words for the choice of launches to count.
+// ofPick are the words for the choice of launches to count: why a kernel was chosen or left
+// out, what it will cost, and what came of it. internal/pick and internal/pipeline state them;
+// docs/pick.md explains the choice.
+//
+// n, launches, kernels and regions count; share, covered and budget are shares of GPU time or
+// times, as the sentence says; time is what counting takes; include, regions and expr are
+// expressions of the user; why, evidence and tried are facts of their own.
 var ofPick = map[fact.Code]words{
 	"chosen-by-rank":   {Text: "rank {rank} by GPU time: {share} of the chosen regions in {launches:launch|launches}; with it {covered} are covered"},
 	"chosen-by-region": {Text: "to cover {enough} of {region}: {of_region} of it, {share} of the chosen regions, in {launches:launch|launches}; with it {covered} of {region} are covered"},
@@ -153,6 +159,7 @@ var ofPick = map[fact.Code]words{
 	"pick-graphs":      {Text: "graph_profiling graph measures CUDA graphs as a whole"},
 }
 
+// Parts of sentences, and pages of the manual, that several codes share.
 const (
 	wayCosts        = "{way}: {launches:launch|launches} in {processes:process|processes}, {time}[, {off} of the GPU time by launches that are not typical]"
 	rangePage       = "docs/range-replay.md"
@@ -161,6 +168,8 @@ const (
 	compareLaunches = "compare targets.json with deepprof show launches"
 )
 
+// pickLabels name the ways of counting that a choice weighs, the cheapest of which it
+// takes, and what else a choice is about.
 var pickLabels = map[string]map[string]string{
 	"count-way": {
 		"configs":         "launches of each configuration",

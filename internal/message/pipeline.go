@@ -4,7 +4,9 @@ import "github.com/deepprof/deepprof/internal/fact"
 
 const shorten = "captures over five minutes are large and slow to read: record a range of the program (pipeline.nsys.capture_range=nvtx pipeline.nsys.nvtx_capture=NAME), or a window of time (pipeline.nsys.delay=SECONDS pipeline.nsys.duration=SECONDS), or let the workload do less"
 
-// pipelineWords are the words for the steps of a run and what came of them.
+// pipelineWords are the words for the steps of a run and what came of them. step is a name
+// out of the table of steps, span and relative are times, next what to do, error what the
+// step returned.
 var pipelineWords = map[fact.Code]words{
 	"provenance-recorded":   {Text: "environment, configuration and inputs are recorded"},
 	"reports-written":       {Text: "the reports were written"},

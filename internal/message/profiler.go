@@ -2,9 +2,9 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// profilerWords say what a message of nsys or ncu means and what to do about it,
-// by its ID in internal/capture/patterns.tsv. One that only means its verdict has
-// the words of that.
+// profilerWords say what a message of nsys or ncu means and what to do about it, by its ID
+// in internal/capture/patterns.tsv, and take no parameters: the message itself is quoted
+// beside them. One that only means its verdict has the words of that (verdictWords).
 var profilerWords = map[fact.Code]words{
 	// Facts.
 	"ncu_config": printed("a config.ncu-cfg was read and may change what is collected", "pass --config-file off"),

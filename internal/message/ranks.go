@@ -2,7 +2,12 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// rankWords are what is said of the ranks of a job.
+// rankWords are what is said of the ranks of a job: who is late, what they exchange, how well
+// their clocks agree.
+//
+// rank, or process where a program has no ranks, and host name one of them; ns is a sum over
+// matched collectives; meanwhile is what the rank did before, an ID or the name of a region,
+// and meanwhile_ns for how much longer; uncertainty is that of the clocks.
 var rankWords = map[fact.Code]words{
 	"world-differs":      {Text: "the ranks disagree about how many there are: {least} to {most}: the job was changed between the captures, or they are of different jobs", Next: "capture all ranks of one job"},
 	"rank-versions":      {Text: "the ranks were captured with different versions of nsys: {versions}"},
@@ -42,7 +47,7 @@ var rankWords = map[fact.Code]words{
 	},
 }
 
-// rankLabels are the kinds of exchanges between ranks.
+// rankLabels are the kinds of exchanges between ranks, by the names of NCCL.
 var rankLabels = map[string]map[string]string{
 	"collective": {
 		"all_reduce": "all-reduce", "all_gather": "all-gather", "reduce_scatter": "reduce-scatter", "all_to_all": "all-to-all", "broadcast": "broadcast",

@@ -2,7 +2,9 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// runWords are about the store of runs and its packs.
+// runWords are about the store of runs and its packs: why a run or file was kept, left out or
+// changed. internal/runs states them. size is bytes, recorded a moment, secrets counts what
+// redaction replaced.
 var runWords = map[fact.Code]words{
 	"run-unreadable":  {Text: "{error}"},
 	"left-alone":      {Text: "left alone: {why}"},

@@ -2,7 +2,9 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// serverWords are the words for a server, its windows and its load.
+// serverWords are the words for a server, its windows and its load: internal/serving and
+// internal/load state them. window names a part of the load, limit and sample are times,
+// said is what the server answered.
 var serverWords = map[fact.Code]words{
 	"server-measured":           {Text: "the server was measured without a profiler"},
 	"server-profiled":           {Text: "{n:window of the server was|windows of the server were} profiled"},

@@ -2,8 +2,9 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// sessionWords are the words for how a session of our own ended, and for the notes
-// that its Python program writes as codes (workloads/session/facts.py).
+// sessionWords are the words for how a session of our own ended, and for the notes that its
+// Python program writes as codes (workloads/session/facts.py), with the parameters that it
+// writes: a code that is missing here is shown as it is.
 var sessionWords = map[fact.Code]words{
 	"session-complete":       {Text: "the session ran to its end"},
 	"session-failed":         {Text: "the session failed: [{why}][{error}]"},

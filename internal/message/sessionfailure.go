@@ -2,8 +2,11 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// sessionFailures are why a session of our own ended badly: its Python program
-// writes these codes into error.json (workloads/session).
+// sessionFailures are why a session of our own ended badly: its Python program writes these
+// codes into error.json (workloads/session). Each has a Next where the user can do something.
+//
+// name, package, version and device are as Python says them; file and path are on the machine
+// that ran; error is the text of the exception.
 var sessionFailures = map[fact.Code]words{
 	"session-package-missing":     {Text: "the interpreter {python} has no package {package}[ ({why})]", Next: "install {package} for that interpreter, or name another one with pipeline.workload.python=/path/to/python"},
 	"session-package-broken":      {Text: "the interpreter {python} cannot import the package {package}[ ({why})]: {error}", Next: "install {package} for that interpreter, or name another one with pipeline.workload.python=/path/to/python"},

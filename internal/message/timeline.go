@@ -2,7 +2,11 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// ofTimeline are the words for what a reader found wrong with a timeline.
+// ofTimeline are the words for what a reader found wrong with a timeline, or had to assume.
+// internal/nsys and internal/timeline state them as warnings of every view.
+//
+// table and column are names of the SQLite export; n counts rows or events, time is their GPU
+// time and of_time that of all.
 var ofTimeline = map[fact.Code]words{
 	"timeline-file":                 {Text: "{text}"},
 	"timeline-schema":               {Text: "the export has schema {schema} and this reader knows {known}.x: what it does not know is left out"},

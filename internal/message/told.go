@@ -2,7 +2,9 @@ package message
 
 import "github.com/deepprof/deepprof/internal/fact"
 
-// toldWords are the lines that a run writes on the screen while it goes on.
+// toldWords are the lines that a run writes on the screen while it goes on; they are no part
+// of its result. step, time, cost and rate are of the step under way; level says how loud a
+// note is.
 var toldWords = map[fact.Code]words{
 	"run-is":            {Text: "run: {dir}"},
 	"step-started":      {Text: "{step}: started"},
@@ -45,6 +47,7 @@ var toldWords = map[fact.Code]words{
 	"cost-unknown":      {Text: "note: what ncu costs is not known before: nothing says how many launches or ranges the line shown selects; each is repeated about {n} times"},
 }
 
+// toldLabels say how a pipeline step runs the workload.
 var toldLabels = map[string]map[string]string{
 	// How a step runs the workload.
 	"runs-how": {

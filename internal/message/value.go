@@ -121,6 +121,7 @@ func Count(n int64) string {
 	return s
 }
 
+// units are those of kinds whose numbers get a prefix (k, M, G, ...) before them.
 var units = map[fact.Kind]string{fact.KindBytes: "B", fact.KindBytesPS: "B/s", fact.KindFLOPs: "FLOP", fact.KindFLOPsPS: "FLOP/s",
 	fact.KindHertz: "Hz", fact.KindTokensPS: "tokens/s", fact.KindIntensity: "FLOP/B"}
 

@@ -8,8 +8,9 @@ func printed(cause, next string) words {
 	return words{Text: cause + "[ ({text_of_vendor})]", Next: next}
 }
 
-// verdictWords are the likely cause of each verdict of internal/capture and what
-// to do, where nothing better is known. docs/outcomes.md lists them.
+// verdictWords are the likely cause of each verdict of internal/capture and what to do, where
+// nothing better is known. They take no parameters: evidence stands beside them.
+// docs/outcomes.md lists them.
 var verdictWords = map[fact.Code]words{
 	"verdict-captured-with-warnings":       printed("the run worked; what the profiler or the workload complained about is listed", "read the warnings"),
 	"verdict-captured-in-part":             printed("the workload did not run to its end under the profiler; its last events are lost", "mistrust the end of the timeline; fix the workload and run again for a whole one"),

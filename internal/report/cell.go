@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,8 @@ type scale struct {
 	each []scale
 }
 
+// Scales of each unit, the largest first, so that the first that fits is taken. Bytes have
+// decimal prefixes, as NVIDIA's tools write them; moments keep the microsecond.
 var (
 	timeScales   = []scale{{unit: "s", divisor: 1e9, digits: 3}, {unit: "ms", divisor: 1e6, digits: 3}, {unit: "µs", divisor: 1e3, digits: 3}, {unit: "ns", divisor: 1, digits: 1}}
 	momentScales = []scale{{unit: "s", divisor: 1e9, digits: 6}, {unit: "ms", divisor: 1e6, digits: 3}, {unit: "µs", divisor: 1e3, digits: 3}, {unit: "ns", divisor: 1, digits: 1}}
@@ -116,44 +119,30 @@ func plain(v any) string {
 
 // number gives the value of a numeric cell.
 func number(v any) (float64, bool) {
-	switch x := deref(v).(type) {
-	case int:
-		return float64(x), true
-	case int32:
-		return float64(x), true
-	case int64:
-		return float64(x), true
-	case uint32:
-		return float64(x), true
-	case uint64:
-		return float64(x), true
-	case float64:
-		return x, true
+	switch x := reflect.ValueOf(deref(v)); {
+	case x.CanInt():
+		return float64(x.Int()), true
+	case x.CanUint():
+		return float64(x.Uint()), true
+	case x.CanFloat():
+		return x.Float(), true
 	}
 	return 0, false
 }
 
 // deref follows a pointer; a nil pointer is an absent value.
 func deref(v any) any {
-	switch x := v.(type) {
-	case *int:
-		return value(x)
-	case *int32:
-		return value(x)
-	case *int64:
-		return value(x)
-	case *uint32:
-		return value(x)
-	case *float64:
-		return value(x)
-	case *string:
-		return value(x)
-	case *[3]int32:
-		return value(x)
+	p := reflect.ValueOf(v)
+	switch {
+	case p.Kind() != reflect.Pointer:
+		return v
+	case p.IsNil():
+		return nil
 	}
-	return v
+	return p.Elem().Interface()
 }
 
+// value is what p points to; an untyped nil, which is an absent cell, where p is nil.
 func value[T any](p *T) any {
 	if p == nil {
 		return nil
@@ -189,6 +178,7 @@ func each[E, V any](list []E, f func(*E) V) []V {
 // 0 of a column without any.
 type reach struct{ most, least float64 }
 
+// join takes in both; an empty reach adds nothing.
 func (a reach) join(b reach) reach {
 	switch {
 	case a.least == 0:
@@ -199,6 +189,8 @@ func (a reach) join(b reach) reach {
 	return reach{max(a.most, b.most), min(a.least, b.least)}
 }
 
+// reachOf looks at what people see, so that a value that is hidden sets no scale. NaN and
+// infinities count as absent.
 func reachOf[T any](c *Column[T], rows []*T) (all reach) {
 	for _, r := range rows {
 		if x, ok := number(c.shown(r)); ok && !math.IsInf(x, 0) && !math.IsNaN(x) {

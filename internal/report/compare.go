@@ -12,8 +12,10 @@ import (
 
 // CompareOptions are how a comparison is written for people.
 type CompareOptions struct {
-	Width int  // of the terminal; 0 is no limit
-	All   bool // every row, not those of the largest changes
+	// Width is that of the terminal; 0 is no limit.
+	Width int
+	// All: every row and every waterfall, not those of the largest changes.
+	All bool
 }
 
 // Rows of a table that people get unless they ask for all.
@@ -65,12 +67,14 @@ type comparePrinter struct {
 	err error
 }
 
+// line wraps a text; rows after its first are indented.
 func (p *comparePrinter) line(text string) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintln(p.w, Wrap(text, p.o.Width, "  "))
 	}
 }
 
+// print writes a table with its footnotes below it.
 func (p *comparePrinter) print(t Printable) {
 	if p.err == nil {
 		p.err = t.WriteText(p.w, p.o.Width)
@@ -85,6 +89,8 @@ func sides(c *compare.Comparison) string {
 	return message.Phrase("compare-sides", sideWords(&c.Base), sideWords(&c.New), message.Share(c.Settings.MinEffect))
 }
 
+// sideWords names the runs of a side: by their baseline where all are of one. A side has at
+// least one run, which compare.Compare guarantees.
 func sideWords(s *compare.Side) string {
 	first := &s.Runs[0]
 	ofBaseline := first.Baseline != "" && !slices.ContainsFunc(s.Runs, func(r compare.RunInfo) bool { return r.Baseline != first.Baseline })
@@ -108,6 +114,8 @@ func (p *comparePrinter) differences(say func(string)) {
 	}
 }
 
+// differenceWords says a circumstance in which the sides differ, and what may not be
+// concluded because of it.
 func differenceWords(d *compare.Difference) string {
 	text := message.Text(d.Fact)
 	if len(d.Forbids) == 0 {

@@ -24,6 +24,7 @@ type junitSuite struct {
 	Cases    []junitCase `xml:"testcase"`
 }
 
+// junitCase is one rule. CI systems count Failure and Error apart; Out is shown on request.
 type junitCase struct {
 	Name    string      `xml:"name,attr"`
 	Class   string      `xml:"classname,attr"`
@@ -32,6 +33,7 @@ type junitCase struct {
 	Out     string      `xml:"system-out,omitempty"`
 }
 
+// junitCause has a line for lists and the whole text.
 type junitCause struct {
 	Message string `xml:"message,attr"`
 	Text    string `xml:",chardata"`
@@ -71,6 +73,8 @@ type gateText struct {
 	outcome           compare.Outcome
 }
 
+// gateTexts has one text for each rule, in the order of the file of rules; none where no
+// rules were given. Of the checks of a rule it tells those that decided its outcome.
 func gateTexts(c *compare.Comparison) []gateText {
 	if c.Gate == nil {
 		return nil

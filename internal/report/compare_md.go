@@ -46,18 +46,21 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	return out.Flush()
 }
 
+// markdownPrinter writes Markdown; err is the first error, after which tables are left out.
 type markdownPrinter struct {
 	out *bufio.Writer
 	c   *compare.Comparison
 	err error
 }
 
+// write writes a table with its notes.
 func (m *markdownPrinter) write(t Printable) {
 	if m.err == nil {
 		m.err = t.WriteMarkdown(m.out)
 	}
 }
 
+// tables writes those of several kinds, one below the other; all leaves no row out.
 func (m *markdownPrinter) tables(all bool, kinds ...compare.Kind) {
 	for _, k := range kinds {
 		for _, t := range compareTables(m.c, k, all) {

@@ -8,9 +8,8 @@ import (
 // A Grid is a table as texts, for a page.
 type Grid struct {
 	Headers []string
-	Left    []bool // columns that are aligned left
-	Rows    [][]string
-	More    int // rows that are left out
+	Left    []bool     // columns that are aligned left, as many as headers
+	Rows    [][]string // cells in the order of the headers
 }
 
 // A Section of a page has a title, lines and tables.
@@ -64,6 +63,7 @@ func CompareSections(c *compare.Comparison) []Section {
 	return out
 }
 
+// appendKind adds the section of a kind, with every row; nothing where there is none.
 func appendKind(out []Section, c *compare.Comparison, k compare.Kind) []Section {
 	s := Section{Title: message.Label("compare.kind", string(k))}
 	for _, t := range compareTables(c, k, true) {

@@ -38,6 +38,7 @@ func NewExamination(r doctor.Report) Examination {
 	return c
 }
 
+// examined words a check. Facts may hold line breaks of the system, which become blanks.
 func examined(row doctor.Row) examinedRow {
 	oneLine := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	return examinedRow{Check: row.Check, Name: message.Label("check", row.Check), Status: row.Status,

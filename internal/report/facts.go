@@ -9,14 +9,19 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// TimelineFacts lists what a capture says about itself.
-func TimelineFacts(info *timeline.Info) []Fact {
-	var facts []Fact
-	add := func(section, name string, value any) {
-		if text := fmt.Sprint(value); text != "" {
-			facts = append(facts, Fact{section, name, text})
-		}
+// Facts are what is known of a capture, in the order in which it is shown.
+type Facts []Fact
+
+// Add appends a value; one that is empty as a text is not known, and is left out.
+func (f *Facts) Add(section, name string, value any) {
+	if text := fmt.Sprint(value); text != "" {
+		*f = append(*f, Fact{section, name, text})
 	}
+}
+
+// TimelineFacts lists what a capture says about itself.
+func TimelineFacts(info *timeline.Info) (facts Facts) {
+	add := facts.Add
 	add("file", "path", info.Source.Path)
 	add("file", message.Phrase("exported-to"), info.Source.SQLite)
 	add("file", "bytes", info.Source.Bytes)

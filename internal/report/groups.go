@@ -96,6 +96,7 @@ func (g *groups[T]) group(cells []string) *group {
 	return x
 }
 
+// newGroups begins with the rows that were held until they became too many.
 func (t *Table[T]) newGroups(rows []*T) *groups[T] {
 	g := &groups[T]{of: t.column(t.Groups.Of), list: map[string]*group{}}
 	for _, key := range t.Groups.By {
@@ -107,6 +108,7 @@ func (t *Table[T]) newGroups(rows []*T) *groups[T] {
 	return g
 }
 
+// add counts a row to its group. A row without a number counts as a row and adds no value.
 func (g *groups[T]) add(r *T) {
 	cells := make([]string, len(g.by))
 	for i, c := range g.by {

@@ -239,6 +239,7 @@ func rulesThatMatter(all []analysis.RuleWords) (rules []analysis.RuleWords, more
 	return rules[:shown], len(rules) - shown
 }
 
+// roofLabel names a roof: a data type, or a memory level.
 func roofLabel(id string) string { return message.Label("peak", id) }
 
 // fullNames lists the names of the kernels that have no entry.

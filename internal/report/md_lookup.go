@@ -65,6 +65,7 @@ type names struct {
 	index map[string]int // by ID, name and mangled name
 }
 
+// newNames costs a pass over all kernels, so a page makes it once and hands it on.
 func newNames(r *analysis.Result) *names {
 	full := make([]string, len(r.Kernels))
 	n := &names{index: map[string]int{}}
@@ -180,14 +181,18 @@ func abstained(l *analysis.Limiter) string {
 	return strings.TrimSpace(message.Sentences(l.Why) + " " + need)
 }
 
+// categoryLabel names a category: as its user does, or by its ID. Older results have
+// no label where there was no timeline.
+func categoryLabel(label, id string) string { return message.Label("category", cmp.Or(label, id)) }
+
 // category is the label of a kernel's category.
 func category(r *analysis.Result, id string) string {
 	for _, c := range r.Categories {
 		if c.ID == id {
-			return cmp.Or(c.Label, id)
+			return categoryLabel(c.Label, id)
 		}
 	}
-	return id
+	return message.Label("category", id)
 }
 
 // dims writes a grid or a block.

@@ -43,8 +43,11 @@ func (d *doc) method(r *analysis.Result) {
 	d.files(r)
 }
 
+// textsOfNotes are notes in Markdown, each with what to do about it.
 func textsOfNotes(notes []analysis.Note) []string { return each(notes, noteText) }
 
+// commands writes what was run, as a block to copy from: a comment with the step, its time
+// and outcome, then the line.
 func (d *doc) commands(r *analysis.Result) {
 	if len(r.Method.Commands) == 0 {
 		d.line("%s%s", absent, d.note(missing(r, message.Phrase("analyzed-without-run"))))
@@ -64,6 +67,8 @@ func (d *doc) commands(r *analysis.Result) {
 	d.fenced(b.String())
 }
 
+// overhead writes by how much nsys slowed each stage. Those over the limit are named, with
+// what would slow them less.
 func (d *doc) overhead(r *analysis.Result) {
 	var rows []*StageRow
 	var slowed, next []string
@@ -98,6 +103,8 @@ func (d *doc) overhead(r *analysis.Result) {
 	d.list(items)
 }
 
+// coverage writes how much of the GPU time was counted. A result without a choice of
+// launches, such as one of files that a user named, says that it was made elsewhere.
 func (d *doc) coverage(r *analysis.Result) {
 	p := r.Method.Picked
 	if p == nil {
@@ -149,6 +156,7 @@ func (d *doc) uncounted(heading string, list []analysis.Note) {
 	d.list(textsOfNotes(list))
 }
 
+// counted is how many kernels have counters.
 func counted(r *analysis.Result) int {
 	n := 0
 	for i := range r.Kernels {
@@ -159,6 +167,7 @@ func counted(r *analysis.Result) int {
 	return n
 }
 
+// deviations writes the settings that profiling required to be different from the user's.
 func (d *doc) deviations(r *analysis.Result) {
 	if len(r.Method.Deviations) == 0 {
 		d.say("none-recorded")
@@ -175,6 +184,8 @@ func (d *doc) untold(r *analysis.Result) {
 	d.list(each(r.Missing, func(n *analysis.Note) string { return code(string(n.Code)) + ": " + noteText(n) }))
 }
 
+// files writes the inputs with their digests, so that a reader can tell that they are those
+// that were analyzed.
 func (d *doc) files(r *analysis.Result) {
 	if len(r.Source.Files) == 0 {
 		d.say("result-names-no-input")

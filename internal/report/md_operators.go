@@ -10,6 +10,7 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 )
 
+// Rows of operators in report.md and in operators.md; result.json has all of them.
 const (
 	topOperators    = 10
 	listedOperators = 300
@@ -40,6 +41,7 @@ func (d *doc) profiled(r *analysis.Result) {
 	}
 }
 
+// noOperators says why there are none.
 func (d *doc) noOperators(r *analysis.Result) {
 	d.say("operators-absent", absent, d.note(missing(r, message.Phrase("torch-profiler-did-not-run"), withoutOperators...)))
 }
@@ -91,6 +93,8 @@ func noLimiter(ops []analysis.Operator) string {
 	return message.Phrase("operators-no-kernels")
 }
 
+// linkName is a kernel that an operator launched: by the short name that the tables of
+// kernels have, else as the torch profiler wrote it.
 func linkName(n *names, k *analysis.OperatorKernel) string {
 	if i := n.find(k.Kernel); k.Kernel != "" && i >= 0 {
 		return n.of(i)

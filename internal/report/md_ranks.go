@@ -69,13 +69,7 @@ func (d *doc) messages(r *analysis.Result) {
 
 // meanwhile names what a rank took longer for.
 func meanwhile(parts []analysis.TimePart) string {
-	var list []string
-	for _, p := range parts {
-		name := p.Label
-		if name == "" {
-			name = message.Label("idle", p.ID)
-		}
-		list = append(list, name+" ("+strconv.FormatFloat(float64(p.NS)/1e6, 'f', 3, 64)+" ms)")
-	}
-	return strings.Join(list, ", ")
+	return strings.Join(each(parts, func(p *analysis.TimePart) string {
+		return message.Part(p.ID, p.Label) + " (" + strconv.FormatFloat(float64(p.NS)/1e6, 'f', 3, 64) + " ms)"
+	}), ", ")
 }

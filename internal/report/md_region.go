@@ -69,17 +69,20 @@ func WriteRegionReports(dir string, r *analysis.Result) ([]string, error) {
 	return paths, errors.Join(errs...)
 }
 
-// labeled is a region whose parts of idle time have labels: result.json has none,
-// and readers of ncu/regions/report.json know them.
+// labeled is a region whose parts of time have labels in words: result.json has
+// codes, and readers of ncu/regions/report.json know the words.
 func labeled(r *analysis.Result, g analysis.Region) analysis.Region {
-	g.Split.Idle = slices.Clone(g.Split.Idle)
-	for i := range g.Split.Idle {
-		p := &g.Split.Idle[i]
+	g.Split.Busy, g.Split.Idle = slices.Clone(g.Split.Busy), slices.Clone(g.Split.Idle)
+	for _, p := range pointers(g.Split.Busy) {
+		p.Label = message.Part(p.ID, p.Label)
+	}
+	for _, p := range pointers(g.Split.Idle) {
 		p.Label = upperFirst(message.Idle(p.ID, r.Python()))
 	}
 	return g
 }
 
+// jsonWriter indents: people read these files too.
 func jsonWriter(v any) func(io.Writer) error {
 	return func(w io.Writer) error {
 		e := json.NewEncoder(w)
@@ -134,6 +137,8 @@ func reservedName(s string) bool {
 	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt")) && base[3] >= '0' && base[3] <= '9'
 }
 
+// writeRegionIndex writes ncu/regions/report.md: the regions with links to their folders.
+// index has one entry a region of r, in the same order.
 func writeRegionIndex(w io.Writer, r *analysis.Result, index *regionIndex) error {
 	d := newDoc(message.Phrase("counters-by-region"), r)
 	if len(r.Regions) == 0 {
@@ -154,6 +159,7 @@ func writeRegionIndex(w io.Writer, r *analysis.Result, index *regionIndex) error
 	return d.writeTo(w, r)
 }
 
+// whyNotCounted is why a region has no counters; it is asked only of one without.
 func whyNotCounted(g *analysis.Region) string {
 	switch {
 	case g.Why != nil:
@@ -164,6 +170,8 @@ func whyNotCounted(g *analysis.Region) string {
 	return message.Phrase("region-launches-not-counted")
 }
 
+// writeRegion writes report.md of one region: its times, counters and kernels, and a section
+// for each region that is nested right inside it.
 func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 	g := &r.Regions[index]
 	d := newDoc("Region "+code(g.Path), r)
@@ -188,6 +196,7 @@ func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 	return d.writeTo(w, r)
 }
 
+// regionFacts writes times and counts of a region with its nested regions, and without.
 func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 	t := newGrid("row-what", ">inclusive", ">region-exclusive")
 	t.add(message.Phrase("kernel-launches"), thousands(g.Kernels), thousands(g.SelfKernels))
@@ -211,6 +220,8 @@ func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 	}
 }
 
+// regionCounters writes the counters of a region with how they were taken: by counting
+// single launches, whose coverage of the GPU time it tells, or by replaying the range.
 func (d *doc) regionCounters(g *analysis.Region) {
 	if g.Counters == nil {
 		d.line("%s%s", message.Phrase("not-measured"), d.note(prose(sentence(whyNotCounted(g)))))
@@ -255,6 +266,8 @@ func upperFirst(s string) string {
 // replayLabel says how the counters of a region came about.
 func replayLabel(method string) string { return message.Label("replay", method) }
 
+// regionKernels writes the kernels with most time in a region. Of a range that was replayed
+// as a whole nothing tells them.
 func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 	if len(g.Top) == 0 {
 		if g.Counters != nil && g.Counters.Method != "kernel" && g.Times == "ncu" {

@@ -12,6 +12,7 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 )
 
+// Rows of regions in report.md and in regions.md; result.json has all of them.
 const (
 	topRegions    = 12
 	listedRegions = 300
@@ -57,6 +58,7 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 // together are the rows of all processes and devices.
 func together(g *regionLine) bool { return g.Process == nil && g.Device == nil }
 
+// noRegions says why there are none: no timeline, or one without NVTX ranges.
 func (d *doc) noRegions(r *analysis.Result) {
 	if !r.HasTimeline() {
 		d.say("regions-absent", absent, d.note(noTimeline(r, message.Phrase("no-timeline"))))
@@ -80,6 +82,7 @@ func (d *doc) regionTable(r *analysis.Result, most int, only func(*regionLine) b
 	}
 }
 
+// byTime orders regions by GPU time, then wall time; paths make the order total.
 func byTime(x, y *analysis.Region) int {
 	return cmp.Or(cmp.Compare(y.KernelNS, x.KernelNS), cmp.Compare(y.WallNS, x.WallNS), cmp.Compare(x.Path, y.Path))
 }

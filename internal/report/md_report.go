@@ -175,6 +175,7 @@ func launchCount(n int64) string {
 	return thousands(n) + " launches"
 }
 
+// plural is a count with its noun; many is the same for counts of more than thousands.
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -254,6 +255,8 @@ func savedOf(o *analysis.Opportunity) string {
 	return fmt.Sprintf(" of %s %s", elapsed(float64(o.OfNS)), when)
 }
 
+// opportunity writes one change: how much it saves at most, or about where it is an
+// estimate, of what, how to do it, and the evidence. i is its place, from 0.
 func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
 	o := &r.Opportunities[i]
 	d.line("### %d. %s", i+1, prose(message.Text(o.Title)))

@@ -63,6 +63,7 @@ func factName(name string) string {
 	return upperFirst(name)
 }
 
+// gpuText describes a GPU by what the captures tell: 0 and "" stand for unknown.
 func gpuText(g *analysis.GPU) string {
 	var parts phrases
 	parts.add(g.Name != "", "value-is", g.Name) // CSV does not name it
@@ -76,14 +77,17 @@ func gpuText(g *analysis.GPU) string {
 // phrases are those of a list whose values are known.
 type phrases []string
 
+// add appends a phrase where its value is known.
 func (p *phrases) add(known bool, id string, values ...any) {
 	if known {
 		*p = append(*p, message.Phrase(id, values...))
 	}
 }
 
+// text puts commas between them.
 func (p phrases) text() string { return strings.Join(p, ", ") }
 
+// modelText describes a model by what the run tells of it: 0 and "" stand for unknown.
 func modelText(m *analysis.Model) string {
 	var parts phrases
 	parts.add(m.Name != "", "value-is", m.Name)
@@ -111,6 +115,8 @@ func (d *doc) clocks(r *analysis.Result) {
 	}
 }
 
+// whichClock says at which clock a peak is; otherwise is how that clock came about where
+// the peak has no words for it.
 func whichClock(p *analysis.Peak, otherwise string) string {
 	if !p.Clock.IsZero() {
 		return message.Text(p.Clock)
@@ -137,6 +143,7 @@ func (d *doc) use(r *analysis.Result, keys ...string) {
 	writeView(d, v, rows)
 }
 
+// methodLabel says what a measure was made from: the work of the model, or counters.
 func methodLabel(m string) string {
 	if m == "analytic" {
 		return "model"

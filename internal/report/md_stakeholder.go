@@ -11,6 +11,7 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 )
 
+// Rows of a page that a reader without knowledge of GPUs goes through.
 const (
 	pageKernels  = 5
 	pageFindings = 5
@@ -59,6 +60,7 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 	return d.writeTo(w, r)
 }
 
+// plainText is a finding for readers who do not know GPUs.
 func plainText(f *analysis.Finding) string { return message.Plain(f.Fact) }
 
 // ofRun says how much of the whole run, or of the scope, a saving is; "" where that
@@ -79,6 +81,8 @@ func lowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
+// plainAggregates writes the measures of the workload, how busy the GPU was and how many
+// kernels ran, each with what it means.
 func (d *doc) plainAggregates(r *analysis.Result) {
 	g := newGrid("measure", ">value", "meaning")
 	for i := range r.Totals.Aggregates {
@@ -117,6 +121,8 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 	d.table(g)
 }
 
+// plainStages writes a row a stage: how long a pass takes, how busy the GPU is in it and
+// what it waits for. How busy it is, is held against the unprofiled time where there is one.
 func (d *doc) plainStages(r *analysis.Result) {
 	if len(r.Stages) == 0 {
 		d.stages(r)
@@ -165,6 +171,8 @@ func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 	return message.Phrase("gpus-work")
 }
 
+// plainOperators writes the operators with most GPU time of their own; where none has any,
+// those with most CPU time.
 func (d *doc) plainOperators(r *analysis.Result) {
 	if len(r.Operators) == 0 {
 		d.noOperators(r)
@@ -189,6 +197,7 @@ func (d *doc) plainOperators(r *analysis.Result) {
 	d.say("operators-without-own-time")
 }
 
+// plainKernels writes the kernels with most GPU time and what they do.
 func (d *doc) plainKernels(r *analysis.Result) {
 	if len(r.Kernels) == 0 {
 		d.say("no-kernels", d.note(missing(r, message.Phrase("no-kernels-captured"), withoutKernels...)))

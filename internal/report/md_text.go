@@ -71,6 +71,7 @@ func withinWord(s string, i int) bool {
 	return before != "" && after != "" && wordByte(before[len(before)-1]) && wordByte(after[0])
 }
 
+// wordByte tells bytes of letters and digits; those of other alphabets count as letters.
 func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= utf8.RuneSelf
 }
@@ -147,6 +148,7 @@ func unfinished(status string) string {
 	return ""
 }
 
+// recordedOn says where and when a recording was made, as far as it tells.
 func recordedOn(r *analysis.Result) string {
 	text := ""
 	if len(r.Environment.GPUs) > 0 {
@@ -277,6 +279,7 @@ func (g *grid) column(head string, right bool) {
 	g.heads, g.right = append(g.heads, head), append(g.right, right)
 }
 
+// add takes as many cells as there are columns.
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 
 // widestCell is how far a column of the source is padded; longer cells stick out.

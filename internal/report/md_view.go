@@ -41,6 +41,7 @@ func markdownCell[T any](d *doc, c *Column[T], row *T, text string) string {
 	return text + note
 }
 
+// isWhole tells a number that was counted from one that was measured.
 func isWhole(v any) bool {
 	_, fraction := v.(float64)
 	return !fraction

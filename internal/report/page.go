@@ -25,9 +25,12 @@ type PageTable struct {
 // A PageCell is a cell: its text, what it is sorted by where that is not the text,
 // and what to know of it.
 type PageCell struct {
-	Text string   `json:"t"`
+	// Text is what is shown, "" for an absent value without a reason.
+	Text string `json:"t"`
+	// Sort is in the unit of Value of the column; absent for texts and absent values.
 	Sort *float64 `json:"s,omitempty"`
-	Note string   `json:"n,omitempty"`
+	// Note is a sentence; the page shows it on request.
+	Note string `json:"n,omitempty"`
 	// Absent: it was not measured, which Text says.
 	Absent bool `json:"absent,omitempty"`
 }
@@ -143,6 +146,8 @@ func (t *Table[T]) WritePage(w io.Writer) error {
 	return json.NewEncoder(w).Encode(page)
 }
 
+// pageCell is a cell with what the page sorts it by: the value as CSV has it, not as it is
+// scaled. A cell that shows nothing has no place in that order.
 func pageCell[T any](c *Column[T], row *T, text string) PageCell {
 	cell := PageCell{Text: text}
 	value := deref(c.shown(row))

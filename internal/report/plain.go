@@ -1,8 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"math"
-	"strings"
+	"slices"
 )
 
 // Plain is the value of a cell for programs: nil, a string, an int64, a float64
@@ -22,8 +23,6 @@ func Plain(v any) any {
 			return float64(x)
 		}
 		return int64(x)
-	case []string:
-		return strings.Join(x, "; ")
 	default:
 		return plain(x)
 	}
@@ -58,17 +57,9 @@ func AppendCSV(b []byte, v any) []byte {
 // Renamed is the view under other column keys; those that are renamed to "" are
 // left out.
 func (v View[Row]) Renamed(keys map[string]string) View[Row] {
-	columns := v.Columns
-	v.Columns = nil
-	for _, c := range columns {
-		to, ok := keys[c.Key]
-		if ok && to == "" {
-			continue
-		}
-		if ok {
-			c.Key = to
-		}
-		v.Columns = append(v.Columns, c)
+	v.Columns = slices.DeleteFunc(slices.Clone(v.Columns), func(c Column[Row]) bool { to, ok := keys[c.Key]; return ok && to == "" })
+	for i := range v.Columns {
+		v.Columns[i].Key = cmp.Or(keys[v.Columns[i].Key], v.Columns[i].Key)
 	}
 	return v
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // quantities says how the numbers of a result are written, by the end of the key
@@ -32,6 +34,7 @@ var quantities = []struct {
 // its key names a unit.
 func HasText(key string) bool { return writerOf(key) != nil }
 
+// writerOf is nil for a key without a unit. The first row of the table that fits decides.
 func writerOf(key string) func(float64) string {
 	for _, q := range quantities {
 		if key == q.key && !strings.HasPrefix(q.key, "_") || strings.HasSuffix(key, "_"+strings.TrimPrefix(q.key, "_")) {
@@ -49,7 +52,8 @@ func QuantityText(key string, x float64) string {
 	return ""
 }
 
-// CounterText writes a value in the unit that it came in.
+// CounterText writes a value in the unit that it came in: that of a counter as NVIDIA
+// names it, or a code of evidence, whose words are labels of the domain evidence-unit.
 func CounterText(x float64, unit string) string {
 	switch strings.ToLower(unit) {
 	case "", "count":
@@ -76,6 +80,7 @@ func CounterText(x float64, unit string) string {
 	case "%", "pct", "percent":
 		return percentage(x) + " %"
 	}
+	unit = message.Label("evidence-unit", unit)
 	if math.Abs(x) >= 1e4 && math.Abs(x) < 1e15 {
 		return thousands(int64(math.Round(x))) + " " + unit
 	}

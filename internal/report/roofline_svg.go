@@ -55,6 +55,8 @@ func RooflineSVG(w io.Writer, r *analysis.Result) error {
 	return err
 }
 
+// A roofPlot is what is drawn: at most roofMaxPoints points, those of most time first, and
+// the roofs that they are held against.
 type roofPlot struct {
 	points         []analysis.Point
 	names          map[string]string
@@ -114,14 +116,17 @@ func (p *roofPlot) scale() {
 	p.x0, p.x1, p.y0, p.y1 = math.Floor(p.x0), math.Ceil(p.x1+0.2), math.Floor(p.y0), math.Ceil(p.y1+0.05)
 }
 
+// x is the pixel of the logarithm of an intensity in FLOP/byte.
 func (p *roofPlot) x(log float64) float64 {
 	return roofLeft + (log-p.x0)/(p.x1-p.x0)*(roofWidth-roofLeft-roofRight)
 }
 
+// y is the pixel of the logarithm of a rate in FLOP/s; it grows downward.
 func (p *roofPlot) y(log float64) float64 {
 	return roofHeight - roofBottom - (log-p.y0)/(p.y1-p.y0)*(roofHeight-roofTop-roofBottom)
 }
 
+// describe is for readers who do not see the picture; p may be nil.
 func (p *roofPlot) describe(r *analysis.Result) string {
 	if p == nil {
 		return message.Phrase("there-is-no-roofline", message.Text(r.Roofline.Why))
@@ -129,6 +134,7 @@ func (p *roofPlot) describe(r *analysis.Result) string {
 	return message.Phrase("roofline-described", len(p.points))
 }
 
+// draw puts the points of most time on top.
 func (p *roofPlot) draw(b *bytes.Buffer) {
 	p.grid(b)
 	b.WriteString("<g clip-path=\"url(#f)\">\n")
@@ -161,6 +167,7 @@ func (p *roofPlot) draw(b *bytes.Buffer) {
 	p.legend(b)
 }
 
+// grid draws a line for each decade, and the axes.
 func (p *roofPlot) grid(b *bytes.Buffer) {
 	for d := p.x0; d <= p.x1; d++ {
 		fmt.Fprintf(b, "<path class=\"grid\" d=\"M%.1f %dV%d\"/><text class=\"small\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
@@ -175,6 +182,7 @@ func (p *roofPlot) grid(b *bytes.Buffer) {
 	fmt.Fprintf(b, "<text x=\"%d\" y=\"26\">%s</text>\n", roofLeft, escapeXML(message.Phrase("roofline-title")))
 }
 
+// legend lists the roofs, the highest first, and says how many points are left out.
 func (p *roofPlot) legend(b *bytes.Buffer) {
 	x, y := roofWidth-roofRight+16, roofTop+12
 	line := func(class, text string) {
@@ -197,6 +205,7 @@ func (p *roofPlot) legend(b *bytes.Buffer) {
 	}
 }
 
+// unmeasured marks a peak that is from a table, not from this GPU.
 func unmeasured(p analysis.Peak) string {
 	if p.Measured {
 		return ""
@@ -217,6 +226,7 @@ func roofRate(x float64) string {
 	return fmt.Sprintf("%.3g ", x)
 }
 
+// xmlEscapes are enough within elements and within attributes in either quotes.
 var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;")
 
 // escapeXML makes text safe within elements and attributes; characters that XML

@@ -22,12 +22,16 @@ type RunDetail struct {
 	Warnings []string  `json:"warnings,omitempty"`
 }
 
+// A fileRow is a file of a run in words; Omitted and Problem are "" for one that is there
+// and as it was written.
 type fileRow struct {
 	runs.FileRow
 	Omitted string `json:"omitted,omitempty"`
 	Problem string `json:"problem,omitempty"`
 }
 
+// A stepRow is a pipeline step in words. Outcome is that of the attempt that counts, Outcomes
+// those of several processes.
 type stepRow struct {
 	*runs.StepRow
 	Reason   string       `json:"reason,omitempty"`
@@ -35,6 +39,7 @@ type stepRow struct {
 	Outcome  *outcomeRow  `json:"outcome,omitempty"`
 }
 
+// An outcomeRow is what came of a capture in words; texts are "" where nothing is said.
 type outcomeRow struct {
 	Kind     string   `json:"kind"`
 	Usable   bool     `json:"usable"`
@@ -100,12 +105,14 @@ func WordPackedRuns(r *runs.PackedRuns) {
 	}
 }
 
+// wordKept fills the reasons why runs were kept.
 func wordKept(list []runs.Kept) {
 	for i := range list {
 		list[i].Reason = message.Text(list[i].Why)
 	}
 }
 
+// outcomeOf words an outcome, which is not nil.
 func outcomeOf(o *runs.Outcome) *outcomeRow {
 	row := &outcomeRow{
 		Kind: o.Kind, Usable: o.Usable, Text: message.Text(o.Text), Evidence: message.Text(o.Evidence),
@@ -140,6 +147,7 @@ func WriteRun(w io.Writer, d *RunDetail) error {
 	return err
 }
 
+// writeRunHead writes what is known of the run as a whole, a line a fact.
 func writeRunHead(b *strings.Builder, d *RunDetail) {
 	fmt.Fprintf(b, "run      %s\nstatus   %s", d.Summary.ID, d.Summary.Status)
 	if d.Reason != "" {
@@ -158,6 +166,7 @@ func writeRunHead(b *strings.Builder, d *RunDetail) {
 	fmt.Fprintf(b, "command  %s\n", oneLine(shellescape.QuoteCommand(d.Command)))
 }
 
+// writeStep writes one step with its outcomes and the files that it left.
 func writeStep(b *strings.Builder, d *RunDetail, s stepRow) {
 	fmt.Fprintf(b, "\n%s: %s", s.Name, s.State)
 	if s.Seconds != nil {

@@ -16,6 +16,7 @@ type part struct {
 	outsideNS, outsideCalls int64
 }
 
+// partOf is the scope where there is one. Times are in ns and sums over GPUs, but for wall.
 func partOf(r *analysis.Result) part {
 	if s := r.Scope; s != nil {
 		return part{message.Text(s.Name), s.WallNS, s.BusyNS, s.KernelNS, s.BusyShare, s.Launches, int64(s.KernelNames), s.Split, s.OutsideKernelNS, s.OutsideLaunches}

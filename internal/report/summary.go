@@ -15,17 +15,22 @@ import (
 
 // SummaryOptions fit a summary to a terminal.
 type SummaryOptions struct {
-	Width  int    // columns; 0 means 80, and 120 in a log
-	Height int    // lines; 0 means 24
-	Bold   bool   // the terminal takes escape sequences
-	Report string // path of the report to open; "" leaves the line out
-	// Shown are warnings that the screen has already.
+	// Width is in columns: 0, an unknown terminal, means 80, and 120 in a log. Less than 40
+	// counts as 40.
+	Width int
+	// Height is in lines, with the one of the prompt; 0 means 24.
+	Height int
+	Bold   bool // the terminal takes escape sequences
+	// Report is the path of the report to open; it is never cut, and "" leaves the line out.
+	Report string
+	// Shown are warnings that the screen has already; they are not repeated.
 	Shown []fact.Fact
 	// Log is for a pipe or a log, which has no last line: every finding and every
 	// note stands there, whole. Height means nothing then.
 	Log bool
 }
 
+// What a screen shows at most.
 const (
 	summaryFindings = 3
 	mostKernels     = 10

@@ -64,6 +64,7 @@ func wrapSentences(sentences []string, width, most int) []string {
 // The escape sequences of a terminal, which take no room.
 const boldOn, boldOff = "\x1b[1m", "\x1b[0m"
 
+// bold sets a text off where the terminal takes escape sequences.
 func bold(s string, on bool) string {
 	if !on {
 		return s

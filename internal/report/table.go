@@ -31,6 +31,7 @@ type Table[T any] struct {
 	dropped []string // columns that it had no room for
 }
 
+// notes are asked for once the rows were written: some are known only then.
 func (t *Table[T]) notes() []string {
 	if t.Notes == nil {
 		return nil

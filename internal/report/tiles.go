@@ -14,8 +14,9 @@ import (
 // and what to know of it.
 type Tile struct {
 	Name  string `json:"name"`
-	Value string `json:"value"`
-	Note  string `json:"note,omitempty"`
+	Value string `json:"value"` // of several stages with slashes between them
+	// Note says of which run or stages the value is.
+	Note string `json:"note,omitempty"`
 	// Change is how it differs from the baseline, "" without one.
 	Change string `json:"change,omitempty"`
 }
@@ -78,6 +79,7 @@ func useChange(r *analysis.Result, use string, of func(*analysis.Stage) []analys
 	return changedFrom(r, strings.Join(changes, " / "), strings.Join(values, " / "))
 }
 
+// changedFrom needs a baseline; change and value are texts with their units.
 func changedFrom(r *analysis.Result, change, value string) string {
 	return message.Text(fact.New(codeFrom, fact.Name("change", change), fact.Name("value", value), fact.Name("run", r.Baseline.Name)))
 }
@@ -129,11 +131,13 @@ func servingTiles(r *analysis.Result) []Tile {
 	}
 }
 
+// milliseconds writes ms with the unit that suits them.
 func milliseconds(ms float64) string { return elapsed(ms * 1e6) }
 
 // tileMeasures are the measures of the unprofiled run that have a tile.
 var tileMeasures = []string{"ttft_ms", "token_ms", "forward_ms", "tokens_per_s", "images_per_s"}
 
+// aggregateTiles are the medians of the unprofiled run, in the order of tileMeasures.
 func aggregateTiles(r *analysis.Result) (tiles []Tile) {
 	list := r.Totals.Aggregates
 	for _, name := range tileMeasures {

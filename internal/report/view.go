@@ -32,10 +32,18 @@ const Version = 1
 
 // A Column is one field of a row.
 type Column[Row any] struct {
-	Key    string // header in CSV; the key in JSON is that of the row's own tag
-	Title  string // header for people; Key without its unit if empty
-	Named  bool   // the title is a name that the user's program gave: it keeps its case
-	Help   string // what the column means, where the title does not say it all
+	// Key is the header in CSV and never changes: scripts read it. The key in JSON is that
+	// of the row's own tag, which a test holds against this one.
+	Key string
+	// Title is the header for people; "" takes Key without its unit. A scaled unit and a
+	// percent sign are added where the table is written.
+	Title string
+	// Named: the title is a name that the user's program gave, and keeps its case.
+	Named bool
+	// Help is what the column means, where the title does not say it all: a footnote in
+	// Markdown, a title on the page.
+	Help string
+	// Unit is that of Value; a column without one holds texts.
 	Unit   Unit
 	Format Format
 	// Value is what CSV holds; nil is an absent value.
@@ -112,22 +120,31 @@ const (
 	Link                 // the folder of a report, beside the page
 )
 
+// formatNames are the values of ColumnInfo.Format, which the page and clients of the API
+// branch on: they stay.
 var formatNames = [...]string{Text: "text", ID: "id", Words: "words", Name: "name", Moment: "moment", Number: "number", Link: "link"}
 
 // An Order is how the rows of a view come.
 type Order struct {
-	Key        string // of the column that they are sorted by
-	Descending bool   // largest first
-	Words      string // in place of Key, for an order that no column has
+	// Key is that of the column that they are sorted by, in place of which Words tells an
+	// order that no column has. Both are "" where the order says nothing.
+	Key, Words string
+	// Descending: the largest comes first.
+	Descending bool
 }
 
 // Groups says how rows are summed up: one line for each value of the columns By,
 // with how often it occurs, and the least, the mean and the largest of Of.
 type Groups struct {
-	By     []string
-	Coarse []string // some of By, for sums that are themselves too many to read; nil where they are few
-	Of     string
-	Sum    bool // the values of Of add up to something
+	By []string
+	// Coarse are some of By, for sums that are themselves too many to read (mostGroups);
+	// nil where they are few.
+	Coarse []string
+	// Of is the key of the column with the numbers; "" never sums up.
+	Of string
+	// Sum: the values of Of add up to something. Else only mean, least and largest are
+	// shown.
+	Sum bool
 }
 
 // left reports whether a column is aligned left.

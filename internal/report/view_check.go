@@ -4,9 +4,12 @@ import "github.com/deepprof/deepprof/internal/message"
 
 // A Check is one comparison with the vendor's tool.
 type Check struct {
-	What        string   `json:"what"`     // report of nsys, or page of ncu
-	Compared    int      `json:"compared"` // rows or cells of the vendor's
-	Skipped     string   `json:"skipped,omitempty"`
+	// What is a report of nsys, or a page of ncu; of several files of a run with the file.
+	What string `json:"what"`
+	// Compared counts rows or cells of the vendor's; 0 with a reason in Skipped.
+	Compared int    `json:"compared"`
+	Skipped  string `json:"skipped,omitempty"`
+	// Differences is how many there are, Details the sentences about them.
 	Differences int      `json:"differences"`
 	Details     []string `json:"details,omitempty"`
 	// NotCompared says what the comparison leaves out, and why.

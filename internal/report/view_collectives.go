@@ -7,7 +7,8 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 )
 
-// CollectiveView is the exchanges between ranks, by kind.
+// CollectiveView is the exchanges between ranks, by kind. Matched ones were found in every
+// rank, which is what transfer, wait and bandwidth need; the other columns count all.
 var CollectiveView = View[analysis.Collective]{
 	Name: "ranks", Order: Order{Key: "ns", Descending: true},
 	Legend: "times are summed over ranks; time is the union of the exchanges in each rank, and exposed the part of it in which no other kernel runs; of matched ones transfer is the shortest duration over the ranks, and wait the rest",
@@ -59,6 +60,8 @@ var MessageView = View[messageRow]{
 	},
 }
 
+// messageRows are in the order of the collectives; cut is how many sizes the result left
+// out.
 func messageRows(r *analysis.Result) (rows []messageRow, cut int) {
 	for _, c := range jobOf(r).Collectives {
 		for _, s := range c.Sizes {
@@ -103,6 +106,7 @@ var NodeView = View[nodeRow]{
 	},
 }
 
+// nodeRows has a row a host, in the order of the result.
 func nodeRows(r *analysis.Result) []nodeRow {
 	return each(jobOf(r).Nodes, func(n *analysis.Node) nodeRow { return nodeRow{*n, partName(r, n.Slowest)} })
 }

@@ -14,8 +14,9 @@ import (
 // compareUnits are the units of values that are compared.
 var compareUnits = map[string]Unit{"ns": Nanoseconds, "count": Count, "byte": Bytes, "share": Share, "flop": FLOP, "1/s": Count, "": Count}
 
-// diffView is one table of a comparison: things of one kind, with values of one
-// unit.
+// diffView is one table of a comparison: things of one kind, with values of one unit, which
+// decides how base and new are scaled. Low and high become one column for people; JSON and
+// CSV have CompareRowView.
 func diffView(kind compare.Kind, unit Unit) View[compare.Line] {
 	return View[compare.Line]{
 		Name: "compare_" + string(kind), Everything: "--csv",
@@ -63,6 +64,7 @@ func interval(low, high *float64) any {
 	return signed(*low) + " to " + signed(*high)
 }
 
+// signed writes a share as percent with its sign, with more digits the smaller it is.
 func signed(x float64) string {
 	digits := 1
 	if math.Abs(x) >= 0.1 {
@@ -73,8 +75,9 @@ func signed(x float64) string {
 	return fmt.Sprintf("%+.*f", digits, 100*x)
 }
 
-// CompareRowView is every value of a comparison, for CSV and JSON, and for a page
-// in readable units.
+// CompareRowView is every value of a comparison, for CSV and JSON, and for a page in readable
+// units. base and new are medians over the processes of a side, in the unit of the row;
+// change, low, high and noise are shares of the base.
 var CompareRowView = View[compare.Row]{
 	Name: "compare", Everything: "--csv",
 	Columns: []Column[compare.Row]{
@@ -99,7 +102,8 @@ var CompareRowView = View[compare.Row]{
 	},
 }
 
-// fallView is where the change of a total comes from.
+// fallView is where the change of a total comes from: rows add up to the last one, which is
+// the total. Times are of one pass or of the whole, as the title of the table says.
 var fallView = View[compare.FallPart]{
 	Name: "compare_waterfall", Everything: "--json",
 	Columns: []Column[compare.FallPart]{
@@ -113,17 +117,22 @@ var fallView = View[compare.FallPart]{
 	},
 }
 
+// fallPartName is the name of a part: in words for what a comparison states as a code, as it
+// is for kernels, operators and regions.
 func fallPartName(p *compare.FallPart) string {
 	switch p.Kind {
-	case "busy", "idle": // a category has no label here, and stays as it is
-		return message.Label("compare.part", p.Kind) + ": " + message.Label(p.Kind, p.Name)
+	case "busy":
+		return message.Label("compare.part", p.Kind) + ": " + message.Label("category", p.Name)
+	case "idle":
+		return message.Label("compare.part", p.Kind) + ": " + message.Label("idle", p.Name)
 	case "rest", "outside", "others", "sum", "unprofiled", "median":
 		return message.Label("compare.part", p.Kind)
 	}
 	return p.Name
 }
 
-// gateView is what came of the rules.
+// gateView is what came of the rules, failures first. A rule that cannot be evaluated is
+// neither a pass nor a failure.
 var gateView = View[GateLine]{
 	Name: "compare_gate", Order: Order{Words: "outcomes, failures first"}, Everything: "--json",
 	Columns: []Column[GateLine]{
@@ -138,8 +147,13 @@ var gateView = View[GateLine]{
 
 // A GateLine is one check of a rule.
 type GateLine struct {
-	Outcome                          compare.Outcome
-	Rule, Name, Change, Between, Why string
+	Outcome compare.Outcome
+	// Rule is as it was written, with the name that the file of rules gives it; Name is
+	// what it was held against.
+	Rule, Name string
+	// Change and Between are texts with their units; "" where nothing could be measured.
+	Change, Between string
+	Why             string // it cannot be told; "" where it can
 }
 
 // gateLines are the checks of all rules, those that fail first; of a rule about many
@@ -161,6 +175,8 @@ func gateLines(g *compare.Gate) []GateLine {
 	return lines
 }
 
+// gateLine words one check. A rule about many values that all pass is one line that counts
+// them. Low and High are there wherever Change is.
 func gateLine(r *compare.RuleResult, c *compare.Check) GateLine {
 	l := GateLine{Outcome: c.Outcome, Rule: r.Rule, Name: c.Name, Why: message.Text(c.Why)}
 	if r.Name != "" {
@@ -183,7 +199,7 @@ func gateLine(r *compare.RuleResult, c *compare.Check) GateLine {
 	return l
 }
 
-// noiseView is how much runs of one program differ.
+// noiseView is how much runs of one program differ, and which rule that noise would keep.
 var noiseView = View[compare.Noise]{
 	Name: "compare_noise", Order: Order{Words: "the program"}, Everything: "--json",
 	Columns: []Column[compare.Noise]{
@@ -208,9 +224,10 @@ func CompareNoise(n *compare.SelfNoise) Printable {
 // A BaselineLine is a baseline.
 type BaselineLine struct {
 	Name    string    `json:"name"`
-	Runs    int       `json:"processes"`
+	Runs    int       `json:"processes"` // a repeat of a run is one
 	Created time.Time `json:"set"`
-	Of      string    `json:"of"` // its first run
+	// Of is its first run, and how many more there are; "" for an empty one.
+	Of string `json:"of"`
 }
 
 // NewBaselineLine describes a baseline.

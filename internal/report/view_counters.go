@@ -14,12 +14,14 @@ import (
 // once, and so is its CSV: names of kernels are long, and each has thousands of
 // counters.
 type MetricLaunch struct {
-	Report string // that the launch is of; "" where there is only one
+	// Report is the file that the launch is of; "" where there is only one.
+	Report string
+	// ID is the number of the launch in its report, as ncu counts: from 0.
 	ID     int
-	Kernel string
+	Kernel string // whole name
 	short  string
-	json   []byte
-	csv    []byte
+	// json and csv are the beginning of each row.
+	json, csv []byte
 }
 
 // NewMetricLaunch prepares the rows of a launch.
@@ -145,8 +147,8 @@ func plainValue(v metric.Value) any {
 	return v.Text()
 }
 
-// MetricView is one row a counter and launch. It streams: a report has hundreds of
-// thousands of them.
+// MetricView is one row a counter and launch, in base units (byte, ns, hz). It streams: a
+// report has hundreds of thousands of them, so rows write themselves.
 var MetricView = View[MetricRow]{
 	Name: "metrics", Order: Order{Words: "the report"}, Groups: Groups{By: []string{"kernel", "name", "unit"}, Coarse: []string{"name", "unit"}, Of: "value"},
 	Columns: []Column[MetricRow]{
@@ -186,7 +188,8 @@ type CountedLaunchRow struct {
 	Metrics    int      `json:"metrics"`
 }
 
-// CountedLaunchView is the launches and ranges that counters were taken of.
+// CountedLaunchView is the launches and ranges that counters were taken of, as ncu numbers
+// them. Durations are under the profiler.
 var CountedLaunchView = View[CountedLaunchRow]{
 	Name: "launches", Order: Order{Key: "id"}, Groups: Groups{By: []string{"short_name"}, Of: "duration_ns", Sum: true},
 	Columns: []Column[CountedLaunchRow]{

@@ -12,18 +12,23 @@ import (
 // A findingRow is a finding, or a change with what it can save, in words and as
 // data.
 type findingRow struct {
-	Place    int        `json:"place"` // 1 matters most
-	ID       string     `json:"id"`
-	Kind     string     `json:"kind"`   // finding, saving
-	Weight   string     `json:"weight"` // high, medium, low; "" for a saving
-	Code     string     `json:"code"`
-	Text     string     `json:"text"`
-	Stage    string     `json:"stage"`
-	SavesNS  *int64     `json:"saves_ns"`    // absent for what saves nothing by itself
-	Bound    string     `json:"bound"`       // of SavesNS: "bound" is a proven upper bound, "estimate" is none; "" without it
-	Share    *float64   `json:"saves_share"` // SavesNS of the time that it is held against
-	How      []string   `json:"how"`         // what to do
-	Assumes  []string   `json:"assumes"`     // what the bound rests on
+	Place int `json:"place"` // 1 matters most
+	// ID is that of result.json: the same for the same thing in every analysis.
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`   // finding, saving
+	Weight string `json:"weight"` // high, medium, low; "" for a saving
+	Code   string `json:"code"`
+	// Text is a sentence made of Code and Params; nothing may depend on its words.
+	Text  string `json:"text"`
+	Stage string `json:"stage"` // "" for what is about the whole
+	// SavesNS is the most that a change saves, or about that; absent for what saves nothing
+	// by itself. Bound says which: "bound" is proven, "estimate" is not, "" is without it.
+	SavesNS *int64   `json:"saves_ns"`
+	Bound   string   `json:"bound"`
+	Share   *float64 `json:"saves_share"` // SavesNS of the time that it is held against
+	How     []string `json:"how"`         // what to do
+	Assumes []string `json:"assumes"`     // what the bound rests on
+	// Evidence are the values that it rests on; empty, not null, where none is stated.
 	Evidence []Measured `json:"evidence"`
 	// Params are the typed parameters of the code: the numbers in Text.
 	Params fact.Params `json:"params,omitempty"`
@@ -31,14 +36,18 @@ type findingRow struct {
 
 // A Measured is a value that a statement rests on.
 type Measured struct {
-	What      string  `json:"what"`
-	Metric    string  `json:"metric,omitempty"` // name of a counter
-	Value     float64 `json:"value"`
-	Unit      string  `json:"unit,omitempty"`
-	Threshold string  `json:"threshold,omitempty"`
+	What   string  `json:"what"`             // in words; Metric where it is a counter
+	Metric string  `json:"metric,omitempty"` // name of a counter
+	Value  float64 `json:"value"`            // in Unit
+	// Unit is that of the counter, or a code of evidence (domain evidence-unit of
+	// internal/message).
+	Unit string `json:"unit,omitempty"`
+	// Threshold is what the value was held against, in words; "" where it decides nothing.
+	Threshold string `json:"threshold,omitempty"`
 }
 
-// FindingView is what matters in a result.
+// FindingView is what matters in a result: findings by weight, then changes by what they can
+// save. People read the text; programs take code and params, from which it is made.
 var FindingView = View[findingRow]{
 	Name: "findings", Order: Order{Words: "weight, then what can be saved"}, Everything: "--json",
 	Columns: []Column[findingRow]{
@@ -74,6 +83,7 @@ func Findings(r *analysis.Result) Printable {
 	return FindingView.Table(rows, untold(r)...)
 }
 
+// savingRow is an opportunity. Lists are never nil, so that JSON has lists.
 func savingRow(o *analysis.Opportunity) findingRow {
 	ns := int64(o.Seconds * 1e9)
 	row := findingRow{
@@ -107,18 +117,24 @@ func untold(r *analysis.Result) []string {
 
 // An experimentRow is a run that is worth making.
 type experimentRow struct {
-	Place     int      `json:"place"` // 1 is the most promising
-	Code      string   `json:"code"`
-	Why       string   `json:"why"`
-	From      string   `json:"from"`     // ID of the finding, or code of what is missing; "" for none
-	SavesNS   *int64   `json:"saves_ns"` // absent for a measurement
-	Bound     string   `json:"bound"`    // of SavesNS: bound or estimate; "" without it
+	Place int    `json:"place"` // 1 is the most promising
+	Code  string `json:"code"`
+	Why   string `json:"why"` // a sentence made of Code
+	// From is the ID of the finding, or the code of what is missing; "" for none.
+	From    string `json:"from"`
+	SavesNS *int64 `json:"saves_ns"` // absent for a measurement
+	Bound   string `json:"bound"`    // of SavesNS: bound or estimate; "" without it
+	// Overrides are what the run changes, as arguments of deepprof run; empty for a change
+	// of the program itself.
 	Overrides []string `json:"overrides"`
-	Run       *string  `json:"run"` // the command line; absent where it is not known, which no_run explains
-	NoRun     string   `json:"no_run,omitempty"`
+	// Run is a command line, quoted for a shell; absent where it is not known, which NoRun
+	// explains.
+	Run   *string `json:"run"`
+	NoRun string  `json:"no_run,omitempty"`
 }
 
-// ExperimentView is what to run next.
+// ExperimentView is what to run next. run is a command line that can be pasted into a shell;
+// where it is absent, no_run says why.
 var ExperimentView = View[experimentRow]{
 	Name: "next", Order: Order{Words: "promise: changes by what they can save, then measurements"}, Everything: "--json",
 	Columns: []Column[experimentRow]{

@@ -31,6 +31,8 @@ func FLOPs(r *flops.Report) Printable {
 	return &flopsTable{FLOPsView.table(Slice(r.Rows()), func() []string { return noteTexts(r.Warnings) }), r}
 }
 
+// A flopsTable is FLOPsView with the assumptions of the count, which every format has in a
+// place of its own.
 type flopsTable struct {
 	*Table[flops.Row]
 	report *flops.Report
@@ -43,6 +45,7 @@ type modelNote struct {
 	Text string `json:"text"`
 }
 
+// modelNotes are the warnings, then the assumptions.
 func (t *flopsTable) modelNotes() []modelNote {
 	var out []modelNote
 	for _, k := range []struct {
@@ -56,6 +59,7 @@ func (t *flopsTable) modelNotes() []modelNote {
 	return out
 }
 
+// noteTexts leave out what to do: nothing can be done about an assumption.
 func noteTexts(facts []fact.Fact) []string {
 	var out []string
 	for _, f := range facts {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,9 +18,10 @@ type kernelLine struct {
 	rest                    *analysis.Rest
 }
 
-// resultKernelView is the kernels of a result, told apart by name, grid and block.
-// The summary, the Markdown pages and the page walk it; its keys are those of
-// result.json.
+// resultKernelView is the kernels of a result, told apart by name, grid and block. The
+// summary, the Markdown pages and the page walk it; its keys are those of result.json. Times
+// are of the timeline; a kernel that only ncu saw has its time under ncu in a column of its
+// own, so that nobody adds the two up.
 var resultKernelView = View[kernelLine]{
 	Name: "result_kernels", Order: Order{Key: "total_ns", Descending: true},
 	Columns: []Column[kernelLine]{
@@ -106,7 +106,7 @@ func noVerdict(k *analysis.Kernel) string {
 var categoryView = View[analysis.CategoryTime]{
 	Name: "categories", Order: Order{Key: "ns", Descending: true},
 	Columns: []Column[analysis.CategoryTime]{
-		{Key: "label", Title: "category", Value: func(c *analysis.CategoryTime) any { return cmp.Or(c.Label, c.ID) }},
+		{Key: "label", Title: "category", Value: func(c *analysis.CategoryTime) any { return categoryLabel(c.Label, c.ID) }},
 		{Key: "calls", Title: "launches", Unit: Count, Value: func(c *analysis.CategoryTime) any { return c.Calls }},
 		{Key: "ns", Title: "GPU time", Unit: Nanoseconds, Value: func(c *analysis.CategoryTime) any { return c.NS }},
 		{Key: "share", Title: "of GPU time", Unit: Share, Part: "ns", Value: func(c *analysis.CategoryTime) any { return c.Share }},
@@ -135,6 +135,7 @@ var regionKernelView = View[regionKernel]{
 	},
 }
 
+// regionKernels leaves out what the list of kernels of the result does not have.
 func regionKernels(r *analysis.Result, n *names, g *analysis.Region) []*regionKernel {
 	var rows []*regionKernel
 	for i := range g.Top {

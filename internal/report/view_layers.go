@@ -22,7 +22,9 @@ type LayerLine struct {
 	NoMFU      string `json:"mfu_missing,omitempty"` // code of why MFU is absent; "" where it is not, and of a file without a run
 }
 
-// LayerView is one row a place in the model, or a module.
+// LayerView is one row a place in the model, or a module. Work that a CUDA graph replayed
+// counts where it was captured. Shares are of the GPU time of the stage, and the rows of a
+// stage add up to it; limiter, FLOPs, bytes, HFU, MBU and MFU are of the same kernels.
 var LayerView = View[LayerLine]{
 	Name: "layers", Order: Order{Key: "gpu_ns", Descending: true, Words: "stages by GPU time, then layers by GPU time"}, Everything: "--all",
 	Legend: "GPU time is that of kernels which a module launched outside nested modules, so that the rows of a stage add up to it; the row without a layer is work in no module, the one without a stage work that no range was open around when it was launched or, in a CUDA graph, captured; limiter, FLOPs, bytes, HFU and MBU are of the same kernels as the GPU time, by the launch that was counted of each kernel, grid and block; HFU and MBU are of the peaks, over the GPU time of these kernels; MFU is of the FLOPs that matrix products, convolutions, experts and attention of the module ask for by the shapes of weights and inputs, which annotation notes; of causal attention half of the pairs count",
@@ -54,6 +56,7 @@ var LayerView = View[LayerLine]{
 // noMFU says why a row has no MFU.
 func noMFU(r *LayerLine) string { return message.Label("no-mfu", r.NoMFU) }
 
+// orNone names the row of work in no module.
 func orNone(layer string) string { return cmp.Or(layer, message.Phrase("in-no-module")) }
 
 // ModelStepView is every step of a model.
@@ -74,7 +77,8 @@ var ModelStepView = View[timeline.StepRow]{
 	},
 }
 
-// StepGroupView is the distribution of the steps of each stage.
+// StepGroupView is the distribution of the steps of each stage. Step time is from the begin
+// of one step to its end on the host; the gap before is what lies between two steps.
 var StepGroupView = View[timeline.StepGroup]{
 	Name: "steps", Order: Order{Words: "the program"}, Everything: "--all",
 	Columns: []Column[timeline.StepGroup]{

@@ -33,6 +33,7 @@ var outlierView = View[outlierRow]{
 	},
 }
 
+// outlierRows are in the order of the result; none without a strip of layers.
 func outlierRows(r *analysis.Result) (rows []*outlierRow) {
 	if r.Steps == nil || r.Steps.Strip == nil {
 		return nil
@@ -45,6 +46,7 @@ func outlierRows(r *analysis.Result) (rows []*outlierRow) {
 	return rows
 }
 
+// stepGroups are the kinds of steps of a program; none where it has no steps.
 func stepGroups(r *analysis.Result) (rows []*timeline.StepGroup) {
 	if r.Steps != nil {
 		for i := range r.Steps.Groups {

@@ -36,7 +36,8 @@ type RankRow struct {
 	Lost     string   `json:"lost"` // why there are no numbers
 }
 
-// RankView is the parts of a result.
+// RankView is the parts of a result: the ranks of a job, the windows of a server or the
+// repeats of a run, in this order. Times are of each part alone; none is a sum over parts.
 var RankView = View[RankRow]{
 	Name: "ranks", Order: Order{Words: "rank, window and repeat"},
 	Legend: "times are of each part alone; --by measure sums them up, --by stage, --by kernel and --by collective divide them; a rank is late where it enters a collective last",
@@ -79,6 +80,8 @@ func rankRows(r *analysis.Result) (rows []*RankRow) {
 	return rows
 }
 
+// rankRow is one part. A part that could not be read has Lost and no numbers; one without
+// GPU work has its wall time alone.
 func rankRow(r *analysis.Result, i int) *RankRow {
 	p := &r.Parts[i]
 	row := &RankRow{
@@ -138,7 +141,8 @@ type rankStageRow struct {
 	Slower *float64 `json:"over_median"`
 }
 
-// RankStageView is the matrix of parts and stages, a row a cell.
+// RankStageView is the matrix of parts and stages, a row a cell. Rows of one stage lie
+// together; a part without the stage has no row.
 var RankStageView = View[rankStageRow]{
 	Name: "ranks", Order: Order{Words: "stage, then rank, window and repeat"},
 	Columns: []Column[rankStageRow]{
@@ -184,7 +188,8 @@ type rankMeasureRow struct {
 	Slowest string `json:"most_part"`
 }
 
-// RankMeasureView is what is summed up over parts.
+// RankMeasureView is what is summed up over parts: times of whole parts, then the mean pass of
+// each stage. Numbers are over the parts that could be read.
 var RankMeasureView = View[rankMeasureRow]{
 	Name: "ranks", Order: Order{Words: "measure, then stage"},
 	Legend: "each number is over the parts, one value a part; the sum adds them up",
@@ -224,7 +229,8 @@ type rankKernelRow struct {
 	of       int    // parts there are
 }
 
-// RankKernelView is the kernels of all parts.
+// RankKernelView is the kernels of all parts by name; grids and blocks are not told apart. A
+// part that did not launch a kernel is in no minimum.
 var RankKernelView = View[rankKernelRow]{
 	Name: "ranks", Order: Order{Key: "sum_ns", Descending: true}, Legend: "launches and the sum add up all parts; min and max are of single parts that launched the kernel",
 	Columns: []Column[rankKernelRow]{

@@ -17,8 +17,9 @@ type regionLine struct {
 	folder  string // of its report; "" where there is none
 }
 
-// resultRegionView is the regions of a result. Rows overlap: a region holds those
-// that are nested in it.
+// resultRegionView is the regions of a result. Rows overlap: a region holds those that are
+// nested in it, so that only the column own adds up. The page, regions.md and the reports of
+// single regions show parts of it.
 var resultRegionView = View[regionLine]{
 	Name: "result_regions", Order: Order{Key: "kernel_ns", Descending: true},
 	Columns: []Column[regionLine]{
@@ -63,6 +64,8 @@ var resultRegionView = View[regionLine]{
 // several hides the distribution of one instance.
 func (g *regionLine) several(ns int64) any { return when(g.Instances > 1 && ns != 0, ns) }
 
+// ownCoverage is a share of the GPU time outside nested regions; nil where launches in and
+// outside nested regions are not told apart.
 func (g *regionLine) ownCoverage() any {
 	if g.Counters == nil || g.Counters.Exclusive == nil {
 		return nil
@@ -70,6 +73,7 @@ func (g *regionLine) ownCoverage() any {
 	return g.Counters.Exclusive.Coverage
 }
 
+// how says by which replay the region was counted; "" where it was not.
 func (g *regionLine) how() string {
 	if g.Counters == nil {
 		return ""
@@ -89,6 +93,7 @@ func asyncNote(g *regionLine) string {
 	return note
 }
 
+// slowestNote names the slowest instance where it stands out.
 func slowestNote(g *regionLine) string {
 	if g.Slowest == "" || g.Outliers == 0 {
 		return ""
@@ -164,6 +169,8 @@ var regionCounterView = View[regionCounter]{
 	},
 }
 
+// regionCounters are in the order of the configuration, each with its value outside nested
+// regions where that is known.
 func regionCounters(c *analysis.RegionCounters) []*regionCounter {
 	own := map[string]*analysis.RegionMetric{}
 	if c.Exclusive != nil {

@@ -55,9 +55,13 @@ func (r *StageRow) passes(p *float64) any {
 	return when(r.several, scaled(p, units[Milliseconds].factor))
 }
 
+// stagesLegend is for the table of the terminal and of documents; the page has footnotes.
 const stagesLegend = "unprofiled and under nsys are means per pass; median, fastest, slowest and spread (standard deviation) are of the passes under nsys; a stage that is not synchronous closes before its work ends: its time is that of its work on the GPU, and host is how long the range was open; copies count as time in which no kernel runs"
 
-// StageView is the stages of a result.
+// StageView is the stages of a result, in the order of the program. People get times in the
+// unit that suits the column; JSON and CSV keep the names of the keys: "clean" is the
+// unprofiled run. The terminal, report.md, the page and the summary show different columns of
+// this one declaration.
 var StageView = View[StageRow]{
 	Name: "stages", Order: Order{Words: "the program"}, Legend: stagesLegend,
 	Columns: []Column[StageRow]{
@@ -104,6 +108,7 @@ func stageRows(r *analysis.Result) []*StageRow {
 	return each(r.Stages, func(s *analysis.Stage) *StageRow { return stageRow(r, s) })
 }
 
+// stageRow takes what the result says of a stage; pointers are into s.
 func stageRow(r *analysis.Result, s *analysis.Stage) *StageRow {
 	row := &StageRow{
 		Stage: s.Name, Region: s.Region, CleanMS: s.CleanMS, CleanStdMS: s.CleanStdMS, NsysMS: s.NsysMS, Overhead: s.Overhead, Passes: s.Passes, TokensPS: s.TokensPS,
@@ -261,7 +266,8 @@ type operatorRow struct {
 // device hides a device time where no operator has one.
 func (r *operatorRow) device(us float64) any { return when(!r.onCPU, us*units[Microseconds].factor) }
 
-// OperatorView is the operators of the torch profiler.
+// OperatorView is the operators of the torch profiler. Times are microseconds of CPU and
+// device, as the profiler sums them; self leaves out nested operators.
 var OperatorView = View[operatorRow]{
 	Name: "operators", Order: Order{Key: "total_device_us", Descending: true}, Legend: "self leaves out the operators that an operator calls: device self adds up, totals overlap",
 	Columns: []Column[operatorRow]{
@@ -295,6 +301,7 @@ func Operators(r *analysis.Result) Printable {
 	return t
 }
 
+// operatorRows are by total device time. Lists are never nil, so that JSON has lists.
 func operatorRows(r *analysis.Result, n *names) []operatorRow {
 	onCPU := r.OnlyCPU()
 	rows := make([]operatorRow, 0, len(r.Operators))
@@ -364,7 +371,8 @@ type rooflineRow struct {
 // roofsLegend is said of roofs beside the points of several launches.
 const roofsLegend = "roofs are those of the longest counted launch; of roof is held against the limits at the clock of the kernel's own launch, so the two may differ by their clocks"
 
-// RooflineView is the points of the roofline.
+// RooflineView is the points of the roofline: one row for each kernel, compute roof and
+// memory level that was counted. roofline.csv is this view.
 var RooflineView = View[rooflineRow]{
 	Name: "roofline", Order: Order{Key: "kernel_total_ns", Descending: true}, Legend: roofsLegend,
 	Columns: []Column[rooflineRow]{

@@ -9,7 +9,8 @@ import (
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// RunView is the runs of a store.
+// RunView is the runs of a store. Sizes are bytes of the files that are there; the key stages
+// is that of an older name of pipeline steps.
 var RunView = View[runs.Summary]{
 	Name: "runs", Order: Order{Key: "created", Descending: true, Words: "their start, newest first"}, Everything: "--json",
 	Columns: []Column[runs.Summary]{
@@ -35,6 +36,7 @@ func runStatus(r *runs.Summary) string {
 	return string(r.Status)
 }
 
+// showRunTime is nil while a run goes on.
 func showRunTime(r *runs.Summary) any {
 	if r.Seconds == nil {
 		return nil
@@ -65,6 +67,7 @@ func ranSteps(list []runs.StepState) string {
 	return strings.Join(parts, ", ")
 }
 
+// steps names all steps with their states, for CSV.
 func steps(list []runs.StepState) string {
 	return strings.Join(each(list, func(s *runs.StepState) string { return s.Name + " " + string(s.State) }), ", ")
 }

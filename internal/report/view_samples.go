@@ -16,7 +16,8 @@ type sampleRow struct {
 	Metrics   []analysis.Sampled
 }
 
-// SampleView are the sampled counters.
+// SampleView are the sampled counters: a share of what a unit can do, with its error beside
+// it. They are means over readings of the whole GPU, so that work of others is in them.
 var SampleView = View[sampleRow]{
 	Name: "samples", Order: Order{Key: "span_ns", Descending: true},
 	Legend: "sampled by nsys while the program ran, not counted by ncu: means over readings that lie wholly inside, as shares of what the unit can do; ± is the standard error plus what rounding of the readings to whole percents can hide. Regions shorter than 1 ms are left out",
@@ -40,6 +41,7 @@ func sampleColumns(of ...any) (out []Column[sampleRow]) {
 	return out
 }
 
+// metric is a sampled counter of the row, by its ID.
 func (r *sampleRow) metric(id string) (m analysis.Sampled, ok bool) {
 	for _, m := range r.Metrics {
 		if m.Metric == id {
@@ -49,6 +51,7 @@ func (r *sampleRow) metric(id string) (m analysis.Sampled, ok bool) {
 	return m, false
 }
 
+// samples is the number of readings; counters of one row have about the same.
 func (r *sampleRow) samples() int {
 	n := 0
 	for _, m := range r.Metrics {

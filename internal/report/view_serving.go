@@ -9,7 +9,8 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 )
 
-// RequestView is what the clients of a server saw in each window.
+// RequestView is what the clients of a server saw in each window. Latencies are whole
+// nanoseconds, of requests that ended in the window; a percentile of nothing is absent.
 var RequestView = View[analysis.ServingWindow]{
 	Name: "requests", Order: Order{Words: "start and time"},
 	Legend: "unprofiled: a start without nsys; idle: the session collects nothing; profiled: it collects",
@@ -40,6 +41,7 @@ var RequestView = View[analysis.ServingWindow]{
 	},
 }
 
+// ofStats is nil for a window in which no client of deepprof's own counted.
 func ofStats(get func(*load.Stats) any) func(*analysis.ServingWindow) any {
 	return func(w *analysis.ServingWindow) any {
 		if w.Stats == nil {
@@ -49,6 +51,7 @@ func ofStats(get func(*load.Stats) any) func(*analysis.ServingWindow) any {
 	}
 }
 
+// p50 and p99 are percentiles of a summary, in its unit.
 func p50(s load.Summary) float64 { return s.P50 }
 func p99(s load.Summary) float64 { return s.P99 }
 
@@ -63,7 +66,9 @@ func Requests(r *analysis.Result) Printable {
 	return RequestView.Table(servingOf(r).Windows, requestNotes(r)...)
 }
 
-// ServingStepView are the steps of a server by kind and batch size.
+// ServingStepView are the steps of a server by kind and batch size, those that take most of
+// the time first. Times are under nsys; shares are of the time of all steps and the gaps
+// between them.
 var ServingStepView = View[analysis.StepClass]{
 	Name: "steps", Order: Order{Key: "share", Descending: true}, Everything: "--all",
 	Legend: "over all profiled windows; MFU and MBU by the model's config, over the mean time of a step under nsys",
@@ -105,6 +110,7 @@ func batchName(c *analysis.StepClass) any {
 	return fmt.Sprintf("%d-%d", c.BatchMin, c.BatchMax)
 }
 
+// rounded is nil where the names of steps do not tell the value.
 func rounded(v *float64) any {
 	if v == nil {
 		return nil

@@ -1,13 +1,16 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
 )
 
 // A stepPartRow is a kernel or a layer in the steps of one kind and batch size.
 type stepPartRow struct {
-	class *analysis.StepClass
+	Kind  string `json:"kind"`
+	Batch any    `json:"batch"` // a text; null where names of steps do not tell
 	analysis.StepPart
 }
 
@@ -16,8 +19,8 @@ func stepPartView(key, legend string, show func(r *stepPartRow) any) View[stepPa
 	return View[stepPartRow]{
 		Name: "steps", Order: Order{Words: "kind of step, then GPU time"}, Legend: legend,
 		Columns: []Column[stepPartRow]{
-			{Key: "kind", Value: func(r *stepPartRow) any { return string(r.class.Kind) }},
-			{Key: "batch", Value: func(r *stepPartRow) any { return batchName(r.class) }},
+			{Key: "kind", Value: func(r *stepPartRow) any { return r.Kind }},
+			{Key: "batch", Value: func(r *stepPartRow) any { return r.Batch }},
 			{Key: key, Format: Name, Value: func(r *stepPartRow) any { return r.Name }, Show: show},
 			{Key: "launches", Priority: 2, Unit: Count, Value: func(r *stepPartRow) any { return r.Launches }},
 			{Key: "gpu_ns", Title: "GPU time", Unit: Nanoseconds, Value: func(r *stepPartRow) any { return r.NS }},
@@ -26,6 +29,7 @@ func stepPartView(key, legend string, show func(r *stepPartRow) any) View[stepPa
 	}
 }
 
+// Legends of the tables of what steps are made of.
 const (
 	stepKernelsLegend = "of the window that the details are about; the kernels with most GPU time of each kind of step"
 	stepLayersLegend  = "of the window that the details are about; work of CUDA graphs counts to the layer in which it was captured"
@@ -37,7 +41,8 @@ var (
 	StepLayerView  = stepPartView("layer", stepLayersLegend, func(r *stepPartRow) any { return orNone(r.Name) })
 )
 
-// StepTimeView are the steps of a server by intervals of their windows.
+// StepTimeView are the steps of a server by intervals of their windows, for a chart over time.
+// A step counts to the interval in which it begins.
 var StepTimeView = View[analysis.StepsAt]{
 	Name: "steps", Order: Order{Words: "window and time"}, Legend: "steps that began in each interval",
 	Columns: []Column[analysis.StepsAt]{
@@ -53,39 +58,21 @@ var StepTimeView = View[analysis.StepsAt]{
 	},
 }
 
-// A nextTokenPart is a part of the time from one step that decodes to the next.
-type nextTokenPart struct {
-	id     string // a label of the domain next_token
-	ns     float64
-	period float64
-}
-
-// NextTokenView is where the time of the next token goes.
-var NextTokenView = View[nextTokenPart]{
+// NextTokenView is where the time of the next token goes: parts of the mean time from one
+// step that decodes to the next, which add up to it.
+var NextTokenView = View[analysis.TokenPart]{
 	Name: "steps", Order: Order{Words: "what it goes to"},
 	Legend: "the mean time from one step that decodes to the next, over all profiled windows",
-	Columns: []Column[nextTokenPart]{
-		{Key: "part", Title: "the time goes to", Value: func(p *nextTokenPart) any { return p.id }, Show: func(p *nextTokenPart) any { return message.Label("next_token", p.id) }},
-		{Key: "mean_ns", Title: "mean", Unit: Nanoseconds, Value: func(p *nextTokenPart) any { return int64(p.ns) }},
-		{Key: "share", Unit: Share, Value: func(p *nextTokenPart) any { return p.ns / p.period }},
+	Columns: []Column[analysis.TokenPart]{
+		{Key: "part", Title: "the time goes to", Value: func(p *analysis.TokenPart) any { return p.ID }, Show: func(p *analysis.TokenPart) any { return message.Label("next_token", p.ID) }},
+		{Key: "mean_ns", Title: "mean", Unit: Nanoseconds, Value: func(p *analysis.TokenPart) any { return int64(p.NS) }},
+		{Key: "share", Unit: Share, Value: func(p *analysis.TokenPart) any { return p.Share }},
 	},
 }
 
 // nextTokenParts are the parts that are there; none where no step decodes.
-func nextTokenParts(r *analysis.Result) (rows []nextTokenPart) {
-	n := servingOf(r).NextToken
-	if n == nil || n.PeriodNS <= 0 {
-		return nil
-	}
-	for _, p := range []nextTokenPart{
-		{"busy", n.BusyNS, n.PeriodNS}, {"idle", n.IdleNS, n.PeriodNS}, {"mixed", n.MixedNS, n.PeriodNS},
-		{"prefill", n.PromptNS, n.PeriodNS}, {"gap", n.GapNS, n.PeriodNS}, {"other", n.OtherNS, n.PeriodNS},
-	} {
-		if p.ns > 0 {
-			rows = append(rows, p)
-		}
-	}
-	return rows
+func nextTokenParts(r *analysis.Result) []analysis.TokenPart {
+	return slices.DeleteFunc(servingOf(r).NextToken.Parts(), func(p analysis.TokenPart) bool { return p.NS <= 0 })
 }
 
 // stepPartRows are the parts of all classes, at most so many of each; 0 is all.
@@ -95,13 +82,14 @@ func stepPartRows(s *analysis.Serving, of func(*analysis.StepClass) []analysis.S
 		c := &s.Steps[i]
 		for n, p := range of(c) {
 			if top == 0 || n < top {
-				rows = append(rows, stepPartRow{c, p})
+				rows = append(rows, stepPartRow{string(c.Kind), batchName(c), p})
 			}
 		}
 	}
 	return rows
 }
 
+// kernelsOfSteps and layersOfSteps are what the steps of a class are divided into.
 func kernelsOfSteps(c *analysis.StepClass) []analysis.StepPart { return c.Kernels }
 func layersOfSteps(c *analysis.StepClass) []analysis.StepPart  { return c.Layers }
 
@@ -116,6 +104,7 @@ var StepsBy = map[string]func(*analysis.Result) Printable{
 	},
 }
 
+// stepPartTable has all parts of all classes.
 func stepPartTable(v View[stepPartRow], r *analysis.Result, of func(*analysis.StepClass) []analysis.StepPart) Printable {
 	return v.Table(stepPartRows(servingOf(r), of, 0), notServed(r)...)
 }

@@ -16,13 +16,15 @@ import (
 // codeNoGraphs tells that projected times lack CUDA graphs.
 const codeNoGraphs fact.Code = "view-projected-without-graphs"
 
-// KernelView is one row a kernel, of a timeline or of counters.
+// KernelView is one row a kernel, of a timeline or of counters. Its numbers are those of
+// nsys stats --report cuda_gpu_kern_sum; a division (--by) fills device, process, region, or
+// grid and block, which are absent otherwise.
 var KernelView = View[KernelRow]{
 	Name: "kernels", Order: Order{Key: "total_ns", Descending: true},
 	Columns: []Column[KernelRow]{
-		{Key: "time_pct", Title: "of all", Help: "Share of the GPU time of all kernels that are asked for", Unit: Percent, Part: "total_ns", Value: func(r *KernelRow) any { return r.TimePct }},
+		{Key: "time_pct", Title: "time", Help: "Share of the GPU time of all kernels that are asked for", Unit: Percent, Part: "total_ns", Value: func(r *KernelRow) any { return r.TimePct }},
 		{Key: "total_ns", Unit: Nanoseconds, Value: func(r *KernelRow) any { return r.TotalNS }},
-		{Key: "calls", Unit: Count, Value: func(r *KernelRow) any { return r.Calls }},
+		{Key: "calls", Title: "launches", Unit: Count, Value: func(r *KernelRow) any { return r.Calls }},
 		{Key: "mean_ns", Priority: 6, Unit: Nanoseconds, Group: "call", Value: func(r *KernelRow) any { return r.MeanNS }},
 		{Key: "median_ns", Priority: 8, Unit: Nanoseconds, Group: "call", Value: func(r *KernelRow) any { return r.MedianNS }},
 		{Key: "min_ns", Priority: 7, Unit: Nanoseconds, Group: "call", Value: func(r *KernelRow) any { return r.MinNS }},
@@ -119,6 +121,7 @@ func limitersOf(r *analysis.Result) func(*KernelRow) {
 	}
 }
 
+// widened is an extent in the type that results have.
 func widened(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }
 
 // distinguish gives each kernel of a table a name that no other row has.
@@ -179,7 +182,8 @@ func Regions(rows timeline.Rows[timeline.RegionRow]) Printable {
 	return tableOf(RegionView, rows)
 }
 
-// RangeView is every instance of every range.
+// RangeView is every instance of every range, by start. id is the place of the range in the
+// file, from 1, and joins exports; GPU times are those of work that was launched inside.
 var RangeView = View[timeline.RangeRow]{
 	Name: "ranges", Order: Order{Key: "start_ns"}, Groups: Groups{By: []string{"path"}, Of: "range_ns", Sum: true},
 	Columns: []Column[timeline.RangeRow]{
@@ -214,7 +218,8 @@ var RangeView = View[timeline.RangeRow]{
 // Ranges shows every instance of every range.
 func Ranges(rows timeline.Rows[timeline.RangeRow]) Printable { return tableOf(RangeView, rows) }
 
-// LaunchView is every execution of a kernel on a timeline.
+// LaunchView is every execution of a kernel on a timeline, by start. It streams: rows are not
+// held. Moments are nanoseconds since the capture began.
 var LaunchView = View[timeline.LaunchRow]{
 	Name: "launches", Order: Order{Key: "start_ns"}, Groups: Groups{By: []string{"short_name", "nvtx"}, Coarse: []string{"short_name"}, Of: "duration_ns", Sum: true},
 	Columns: []Column[timeline.LaunchRow]{
@@ -246,6 +251,7 @@ var LaunchView = View[timeline.LaunchRow]{
 // Launches shows every execution of a kernel on a timeline.
 func Launches(rows timeline.Stream[timeline.LaunchRow]) Printable { return streamOf(LaunchView, rows) }
 
+// Help of columns that both views of gaps have.
 const (
 	hostHelp   = "innermost range of the launching thread for most of the gap, until the next work was launched: the module that ran on the host"
 	pythonHelp = "code that the launching thread was seen in during the gap, until the next work was launched, by samples of nsys (pipeline.nsys.python_sampling)"
@@ -310,6 +316,7 @@ func hostFrames(frames []timeline.HostFrame) any {
 	return orNil(strings.Join(names, ", "))
 }
 
+// gapCalls lists the CUDA calls in a gap with their times, as the row has them.
 func gapCalls(calls []timeline.GapCall) string {
 	return strings.Join(each(calls, func(c *timeline.GapCall) string {
 		text := fmt.Sprintf("%s %s", c.Name, fourDigits(time.Duration(c.NS)))

@@ -16,7 +16,9 @@ type useLine struct {
 	why string // there is none, or what to know of it
 }
 
-// useView is how much of the GPU's peaks the stages reach: MFU, HFU and MBU.
+// useView is how much of the GPU's peaks the stages reach: MFU, HFU and MBU, one row for each
+// method that found a value or says why not. A value that cannot be is no value: it reads as
+// a contradiction.
 var useView = View[useLine]{
 	Name: "use", Order: Order{Words: "the program"},
 	Columns: []Column[useLine]{
@@ -152,6 +154,7 @@ var opportunityView = View[opportunityLine]{
 	},
 }
 
+// opportunityLines are in the order of the result: what saves most first.
 func opportunityLines(r *analysis.Result) []*opportunityLine {
 	place := 0
 	return each(r.Opportunities, func(o *analysis.Opportunity) *opportunityLine { place++; return &opportunityLine{o, place} })
@@ -177,6 +180,7 @@ var laneView = View[laneLine]{
 	},
 }
 
+// laneLines are in the order of the timeline, each with the names that take most time in it.
 func laneLines(r *analysis.Result, n *names) []*laneLine {
 	rows := make([]*laneLine, len(r.Overview.Lanes))
 	for i := range rows {

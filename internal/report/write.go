@@ -227,6 +227,8 @@ func (t *Table[T]) WriteJSON(w io.Writer) error {
 	return out.Flush()
 }
 
+// layout is the text of a table: headers, cells by column, and the width of each column in
+// characters. No cell has more than clip.
 func layout[T any](columns []Column[T], rows []*T, clip int) (headers []string, cells [][]string, widths []int) {
 	headers, cells, widths = make([]string, len(columns)), make([][]string, len(columns)), make([]int, len(columns))
 	units := scales(columns, rows)
@@ -300,6 +302,7 @@ func fit[T any](columns []Column[T], headers []string, cells [][]string, widths 
 	return keep, dropped
 }
 
+// lineWidth is that of a line of the columns that are kept, with two blanks between them.
 func lineWidth(keep []int, of func(int) int) int {
 	total := 2 * (len(keep) - 1)
 	for _, i := range keep {
@@ -319,6 +322,7 @@ func leastImportant[T any](columns []Column[T], keep []int) int {
 	return at
 }
 
+// elementsAt are the elements at some places, in the order of keep.
 func elementsAt[E any](list []E, keep []int) []E {
 	out := make([]E, len(keep))
 	for n, i := range keep {

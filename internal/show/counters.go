@@ -18,10 +18,13 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// duration is the metric that holds how long a launch took under the profiler.
+// duration is the metric that holds how long a launch took under the profiler, in ns. ncu
+// collects it in every set but not in every choice of metrics.
 const duration = "gpu__time_duration.sum"
 
-// A counted is a source of counted launches: reports that are streamed, or CSV.
+// A counted is a source of counted launches: reports that are streamed, or CSV. Its results
+// can be ranged over once. warnings and the explanation of an empty answer are complete when
+// they were.
 type counted struct {
 	*source
 	results  iter.Seq2[string, *ncurep.Result] // each with the name of its report, where there are several
@@ -129,7 +132,8 @@ func openReports(src *source, opts ncurep.Options, more *Request) (*counted, err
 	return c, nil
 }
 
-// remarks are the words of what a reader found wrong with counters.
+// remarks are the words of what a reader found wrong with counters; what to do stands beside
+// the table, not here.
 func remarks(list []ncurep.Warning) []string {
 	var out []string
 	for _, w := range list {
@@ -188,7 +192,8 @@ func (c *counted) see(s nvtx.State) {
 	}
 }
 
-// explainEmpty refuses an expression that no range matches.
+// explainEmpty refuses an expression that no range of the launches matches, with the nearest
+// ones. It needs that keeps saw every result.
 func (c *counted) explainEmpty(rows int, region string) error {
 	if rows > 0 || region == "" {
 		return nil
@@ -199,7 +204,8 @@ func (c *counted) explainEmpty(rows int, region string) error {
 	return nil
 }
 
-// Launches stand in the order of the reports; Top keeps the first.
+// launchesOfCounters shows what was counted, in the order of the reports; Top keeps the
+// first and counts the others. Several reports of a run are one list.
 func launchesOfCounters(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	c, err := openCounters(ctx, path, "launches", ncurep.Options{}, more)
 	if err != nil {
@@ -226,7 +232,8 @@ func launchesOfCounters(ctx context.Context, path string, q timeline.Query, more
 	return t, nil
 }
 
-// displayName tells ranges apart, which ncu all calls "range".
+// displayName tells ranges apart, which ncu all calls "range", by the NVTX ranges around
+// them.
 func displayName(r *ncurep.Result) string {
 	if r.Kind == ncurep.Kernel {
 		return r.Name()
@@ -234,7 +241,7 @@ func displayName(r *ncurep.Result) string {
 	return strings.TrimSpace(r.Name() + " " + r.NVTX.State().Paths())
 }
 
-// Fields that the report does not have are nil.
+// countedLaunch is a result as a row. Fields that the report does not have are nil.
 func countedLaunch(r *ncurep.Result) report.CountedLaunchRow {
 	row := report.CountedLaunchRow{
 		ID: r.ID, Kernel: r.Name(), ShortName: cxx.Short(displayName(r)), Kind: r.Kind.String(),
@@ -253,7 +260,9 @@ func countedLaunch(r *ncurep.Result) report.CountedLaunchRow {
 	return row
 }
 
-// kernelsOfCounters sums the durations that were measured under the profiler.
+// kernelsOfCounters sums the durations that were measured under the profiler, by name. They
+// are those of replayed launches, which a note says; launches without a duration are counted
+// in another note.
 func kernelsOfCounters(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	if q.By != 0 {
 		return nil, usagef("show kernels --by: counters are not split; name a timeline")

@@ -31,6 +31,7 @@ var shapeParams = []struct {
 	{Param{"all-logits", "the head runs over the whole prompt, not over its last token alone", func(r *Request) any { return &r.Shape.AllLogits }}, 0},
 }
 
+// flopsView is the view of a model's work; it takes a config, a model or a run.
 func flopsView() View {
 	v := View{
 		Name: "flops", Short: "FLOPs and bytes of a model by stage, from its config.json",

@@ -11,7 +11,8 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A run without a timeline still has the facts of its counters.
+// showInfo lists what a capture says about itself. A run without a timeline still has the
+// facts of its counters.
 func showInfo(ctx context.Context, path string, _ timeline.Query, more *Request) (report.Printable, error) {
 	switch kind, err := Recognize(path); {
 	case err != nil:
@@ -39,7 +40,8 @@ func showInfo(ctx context.Context, path string, _ timeline.Query, more *Request)
 	return report.FactView.Table(facts, append(src.notes(), message.Texts(info.Warnings)...)...), nil
 }
 
-// reportsOf lists the reports of counters of a run. A run may have none.
+// reportsOf lists the reports of counters of a run; one that cannot be read has its error as
+// the value. A run may have none.
 func reportsOf(dir, path string) []report.Fact {
 	files, err := find(dir, path, Counters)
 	if err != nil {
@@ -60,7 +62,7 @@ func reportsOf(dir, path string) []report.Fact {
 	return facts
 }
 
-// It reads the whole report, because damage inside results is found only there.
+// infoOfCounters reads the whole report, because damage inside results is found only there.
 func infoOfCounters(path string, more *Request) (report.Printable, error) {
 	r, err := ncurep.Open(path, ncurep.Options{NoMetrics: true})
 	if err != nil {
@@ -68,16 +70,15 @@ func infoOfCounters(path string, more *Request) (report.Printable, error) {
 	}
 	defer r.Close()
 	info := r.Info()
-	facts := []report.Fact{
-		{Section: "file", Name: "path", Value: path},
-		{Section: "file", Name: "bytes", Value: fmt.Sprint(info.Size)},
-		{Section: "file", Name: message.Phrase("container-version"), Value: fmt.Sprint(info.Version)},
-		{Section: "file", Name: "results", Value: fmt.Sprint(info.Results)},
-		{Section: "file", Name: message.Phrase("embedded-cubins-and-sources"), Value: fmt.Sprint(info.NumSource)},
-	}
-	facts = append(facts, sessionFacts(&info.Session)...)
+	var facts report.Facts
+	facts.Add("file", "path", path)
+	facts.Add("file", "bytes", info.Size)
+	facts.Add("file", message.Phrase("container-version"), info.Version)
+	facts.Add("file", "results", info.Results)
+	facts.Add("file", message.Phrase("embedded-cubins-and-sources"), info.NumSource)
+	addSession(&facts, &info.Session)
 	for _, p := range info.Processes {
-		facts = append(facts, report.Fact{Section: "process", Name: fmt.Sprint(p.ID), Value: p.Name})
+		facts.Add("process", fmt.Sprint(p.ID), p.Name)
 	}
 	for range r.All() { // damage within results is found by visiting them
 	}
@@ -85,14 +86,9 @@ func infoOfCounters(path string, more *Request) (report.Printable, error) {
 	return report.FactView.Table(facts, remarks(r.Warnings())...), nil
 }
 
-// sessionFacts lists what a report says about the session that made it.
-func sessionFacts(s *ncurep.Session) []report.Fact {
-	var facts []report.Fact
-	add := func(section, name, value string) {
-		if value != "" {
-			facts = append(facts, report.Fact{Section: section, Name: name, Value: value})
-		}
-	}
+// addSession adds what a report says about the session that made it.
+func addSession(facts *report.Facts, s *ncurep.Session) {
+	add := facts.Add
 	if s.CreationTime > 0 {
 		add("session", message.Phrase("created-utc"), time.Unix(int64(s.CreationTime), 0).UTC().Format(time.DateTime))
 	}
@@ -110,5 +106,4 @@ func sessionFacts(s *ncurep.Session) []report.Fact {
 	for _, d := range s.Devices {
 		add("device", fmt.Sprint(d.ID), fmt.Sprintf("%s (%d attributes)", d.Name, d.Attributes))
 	}
-	return facts
 }

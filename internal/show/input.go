@@ -21,10 +21,10 @@ import (
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// Kind is what a path holds, as far as commands differ.
+// Kind is what a path holds, as far as commands differ: internal/format tells more of it.
 type Kind string
 
-// Kinds of input.
+// Kinds of input. The words stand in messages.
 const (
 	Timeline Kind = "timeline" // SQLite export, .nsys-rep or .qdrep
 	Counters Kind = "counters" // .ncu-rep
@@ -100,7 +100,8 @@ func named(path string) (string, error) {
 	return path, nil
 }
 
-// NameAll puts in place of each name the path that a person means: see named.
+// NameAll puts in place of each name the path that a person means: see named. It changes
+// paths, and ends at the first that stands for nothing.
 func NameAll(paths []string) (err error) {
 	for i := range paths {
 		if paths[i], err = named(paths[i]); err != nil {
@@ -110,7 +111,8 @@ func NameAll(paths []string) (err error) {
 	return nil
 }
 
-// A source is what a view reads: a file, or those of a run.
+// A source is what a view reads: a file, or those of a run. Who has one calls done once, also
+// after an error.
 type source struct {
 	kind  Kind     // of the files
 	files []string // one, but for the counters of a run
@@ -143,7 +145,7 @@ func (s *source) choose(part string) error {
 	return usagef("--part %q: there are the timelines %s", part, strings.Join(names, ", "))
 }
 
-// packed are the files of a packed run that a view reads.
+// packed are the files of a packed run that a view reads; others are not unpacked.
 var packed = map[Kind][]runs.FileKind{Timeline: {runs.TimelineFile, runs.TimelineReportFile}, Counters: {runs.CountersFile}}
 
 // locate gives what a view reads: path itself, or what a run folder or a packed
@@ -185,7 +187,8 @@ func (s *source) notes() []string {
 	return s.which
 }
 
-// one is the file of a source for what takes no more than one.
+// one is the file of a source for what takes no more than one. Its error names the others,
+// in a way that can be typed again.
 func (s *source) one(path, what string) (string, error) {
 	if len(s.files) == 1 {
 		return s.files[0], nil
@@ -209,7 +212,8 @@ func (s *source) name(i int) string {
 	return within(s.dir, s.files[i])
 }
 
-// within is the path of a file in a folder, as reports write it.
+// within is the path of a file in a folder, as reports write it: with slashes. A file
+// elsewhere keeps its path.
 func within(dir, file string) string {
 	name, err := filepath.Rel(dir, file)
 	if err != nil {

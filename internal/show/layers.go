@@ -95,7 +95,8 @@ func layerCoverage(ctx context.Context, f *nsys.File, q timeline.Query, layers [
 	return timeline.InNoStage(kernels.Rows), told, nil
 }
 
-// first keeps the first rows of a table and counts the others; 0 keeps all.
+// first keeps the first rows of a table and counts the others; 0 keeps all. Views whose rows
+// are told apart by name cut them themselves, after that.
 func first(t report.Printable, top int) report.Printable {
 	if top > 0 {
 		t.First(top)
@@ -155,7 +156,8 @@ func usesOf(ctx context.Context, f *nsys.File, res *analysis.Result, q timeline.
 // widened is an extent in the type that results have.
 func widened(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }
 
-// showSteps shows the distribution of steps, or each of them.
+// showSteps shows the distribution of steps, or each of them with All, for programs and
+// where Distribution does not ask otherwise. Those of a server come from its result.
 func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (report.Printable, error) {
 	summed := r.Distribution || !r.All && !r.Data
 	if res, err := folder.Read(filepath.Join(path, folder.ResultFile)); err == nil && summed && res.Serving != nil && len(res.Serving.Steps) > 0 {

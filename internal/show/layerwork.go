@@ -18,7 +18,7 @@ type modelUse struct {
 	why        string
 }
 
-// Codes of why a row has no MFU; message has their words.
+// Codes of why a row has no MFU; message has their words, JSON the codes.
 const (
 	mfuNotNoted   = "not-noted"   // annotation noted no shapes in this run
 	mfuOutside    = "outside"     // work in no module
@@ -49,7 +49,7 @@ func modelWork(src *source, res *analysis.Result, rows []timeline.RegionRow, rep
 	return w.of, nil
 }
 
-// hasWork: runs of older versions noted no shapes.
+// hasWork tells whether annotation noted shapes: runs of older versions have none.
 func hasWork(told workload.Annotated) bool {
 	for _, p := range told.Processes {
 		if len(p.Work) > 0 {
@@ -128,7 +128,8 @@ func (w *layerWork) ofPath(path string) (flops float64, dtype, why string) {
 	return flops + replayed, dtype, ""
 }
 
-// ranAtOnce is how many ranges of a region are not those of a capture.
+// ranAtOnce is how many ranges of a region ran their work themselves: those of a capture only
+// record it for replays.
 func (w *layerWork) ranAtOnce(path string, calls int64, captured int) int64 {
 	if n := w.instances[path]; n != calls+int64(captured) { // a part of the process
 		return max(0, n-int64(len(w.replays[path])))

@@ -17,6 +17,7 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
+// metricsView is the view of counters: the one with pages beside its rows.
 func metricsView() View {
 	return View{
 		Name: "metrics", Short: "Counters by kernel; each launch with --all, --json and --csv: the numbers of 'ncu --import PATH --page raw'",
@@ -46,6 +47,7 @@ reports begin with the name of theirs.`,
 	}
 }
 
+// showMetrics finds all that is wrong with the parameters before it opens a file.
 func showMetrics(ctx context.Context, r *Request) (*Answer, error) {
 	q, err := r.query()
 	if err != nil {
@@ -95,7 +97,8 @@ func (r *Request) metricFilter() (func(string) bool, error) {
 	}, nil
 }
 
-// Rows stream while the table is printed: the reports stay open until Answer.Close.
+// metricTable streams rows while the table is printed: the reports stay open until
+// Answer.Close. A table for people is summed up by kernel unless every row is asked for.
 func (r *Request) metricTable(ctx context.Context, path string, q timeline.Query, opts ncurep.Options) (*Answer, error) {
 	c, err := openCounters(ctx, path, "metrics", opts, r)
 	if err != nil {
@@ -150,7 +153,8 @@ func noSuchMetric(pattern string, names []string) string {
 	return message.Phrase("metrics-unmatched-nearest", len(names), pattern, strings.Join(near[:min(len(near), mostNames)], ", "))
 }
 
-// metricRows streams the counters, so that a large report is never held.
+// metricRows streams the counters, so that a large report is never held. A row is valid until
+// the next one, but for its launch, which all rows of it share.
 func metricRows(c *counted, q *timeline.Query, opts ncurep.Options) iter.Seq[*report.MetricRow] {
 	return func(yield func(*report.MetricRow) bool) {
 		for name, r := range c.results {
@@ -196,7 +200,7 @@ func openReport(ctx context.Context, path, view string, opts ncurep.Options) (r 
 	return r, func() { r.Close(); src.done() }, nil
 }
 
-// dump prints everything that was read of one report.
+// dump prints everything that was read of one report, with rules, sections and sources.
 func (more *Request) dump(ctx context.Context, path string, opts ncurep.Options) (*Answer, error) {
 	opts.Rules, opts.Sections, opts.Sources = true, true, true
 	r, done, err := openReport(ctx, path, "metrics --dump", opts)
@@ -207,7 +211,7 @@ func (more *Request) dump(ctx context.Context, path string, opts ncurep.Options)
 	return &Answer{Page: func(w io.Writer) error { return ncurep.Dump(w, r) }, close: done}, nil
 }
 
-// rawPage prints the raw page of ncu.
+// rawPage prints the raw page of ncu, in units that suit each value or in base units.
 func (more *Request) rawPage(ctx context.Context, path string) (*Answer, error) {
 	units := more.Units
 	if units != "auto" && units != "base" {
@@ -234,6 +238,7 @@ type kernelNames struct {
 // mostNames are enough to see how names are written.
 const mostNames = 5
 
+// add counts each short name once.
 func (n *kernelNames) add(name string) {
 	short := cxx.Short(name)
 	switch {
@@ -250,7 +255,7 @@ func (n *kernelNames) add(name string) {
 	n.all[short] = true
 }
 
-// text is a note for people.
+// text is a note for people: the first names, and how many more there are.
 func (n *kernelNames) text() string {
 	if len(n.list) == 0 {
 		return message.Phrase("report-has-no-kernels")

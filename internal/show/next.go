@@ -9,6 +9,7 @@ import (
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
+// findingsView is the findings of a result.
 func findingsView() View {
 	return View{
 		Name: "findings", Many: true, Short: "What matters most, with the evidence: findings, and changes by what they can save",
@@ -17,6 +18,7 @@ func findingsView() View {
 	}
 }
 
+// nextView is what to run next.
 func nextView() View {
 	return View{
 		Name: "next", Many: true, Short: "What to run next: the experiment that tries each change, and what would measure what is missing",

@@ -11,7 +11,8 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// A Comparison is what a selfcheck found.
+// A Comparison is what a selfcheck found. Vendors are those tools that gave something to
+// compare with; Checks of others say why they were skipped.
 type Comparison struct {
 	Vendors []tool.Tool // that were asked
 	Checks  []report.Check
@@ -63,9 +64,11 @@ func SelfCheck(ctx context.Context, path, nsysPath, ncuPath string) (*Comparison
 type unreadError struct{ err error }
 
 func (e *unreadError) Error() string { return e.err.Error() }
+
 func (e *unreadError) Unwrap() error { return e.err }
 
-// selfcheck compares a report, or all reports of a run.
+// selfcheck compares a report, or all reports of a run: its timeline first, then counters,
+// which a run may lack.
 func selfcheck(ctx context.Context, path string, kind Kind, nsysPath, ncuPath string) ([]tool.Tool, []report.Check, error) {
 	if kind == Counters {
 		vendor, check, err := checkCounters(ctx, path, ncuPath)
@@ -118,7 +121,8 @@ func checkReports(ctx context.Context, src *source, ncuPath string) (vendors []t
 	return vendors, checks, err
 }
 
-// The tool comes back also with an error, for the message.
+// checkTimeline lays a timeline beside nsys stats. The tool comes back also with an error, for
+// the message.
 func checkTimeline(ctx context.Context, f *nsys.File, nsysPath string) (tool.Tool, []report.Check, error) {
 	vendor, err := tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: nsysPath})
 	if err != nil {
@@ -135,7 +139,8 @@ func checkTimeline(ctx context.Context, f *nsys.File, nsysPath string) (tool.Too
 	return vendor, checks, nil
 }
 
-// An error of our own reader is an unreadError; others are of the tool.
+// checkCounters lays a report beside the raw page of ncu. An error of our own reader is an
+// unreadError; others are of the tool.
 func checkCounters(ctx context.Context, path, ncuPath string) (tool.Tool, report.Check, error) {
 	check := report.Check{What: "raw page"}
 	r, err := ncurep.Open(path, ncurep.Options{})

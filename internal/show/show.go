@@ -25,8 +25,10 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A View is one row of the table of views.
+// A View is one row of the table of views. Everything that a command line, a REST API or an
+// MCP server needs to offer it is here; answer makes the rows and knows none of them.
 type View struct {
+	// Name is that of the command, of the path of REST and of the tool of MCP.
 	Name    string
 	Short   string // one line of help
 	Long    string // what more there is to say; may be empty
@@ -35,9 +37,12 @@ type View struct {
 	Store   bool   // it asks the store, and takes no path
 	Sums    bool   // its rows are sums: Request.All asks for each
 	Params  []Param
-	Pages   []string          // parameters that ask for a page in place of rows
-	Tables  []report.Declared // columns of the answer, by kind of input
-	answer  func(context.Context, *Request) (*Answer, error)
+	// Pages are the parameters that ask for a page in place of rows; only commands have
+	// them.
+	Pages []string
+	// Tables are the columns of the answer, by kind of input: an answer has those of one.
+	Tables []report.Declared
+	answer func(context.Context, *Request) (*Answer, error)
 }
 
 // A Request is what is asked of a view. NewRequest has the defaults.
@@ -50,32 +55,45 @@ type Request struct {
 	Listing // for views of the store
 	Compared
 
-	Top             int    // rows to keep; 0 keeps all
-	Region          string // NVTX expressions in ncu's syntax, with ; between; "" is everything
-	Kernel          string // regular expression over names; "" is all
-	Devices         []int  // CUDA ordinals; empty is all
-	Processes       []int  // pids; empty is all
-	By              string // what rows are split by, with commas between; each view has its own words
-	Part            string // of several timelines: a rank or the name of a file
-	MinGap          string // a duration of Go such as 1us
-	Streams         bool   // gaps of streams too, not of whole GPUs alone
-	Captured        bool   // work of CUDA graphs counts where it was captured
-	Distribution    bool   // of steps, where their rows would be given
-	All             bool   // each layer or step, not their sums
-	Whole           bool   // the whole timeline, not the scope of the run
-	Metric          string // regular expression over names of metrics; "" is all
-	Instances       bool   // with the values that a metric is made of
-	Dump, Raw       bool   // a page in place of rows; at most one
-	Units           string // of Raw: auto or base
-	Shape           flops.Shape
-	Partial         bool              // what is left of a damaged file is enough
-	Given           map[string]bool   // names of the parameters that were given
-	Data            bool              // JSON, CSV or Markdown is asked for
-	Grouped         bool              // for people: regions that differ by a number alone are one row
-	Analyze         Analyzer          // for views of a result
-	metricsSeen     map[string]bool   // names that --metric was held against
-	anyMetricPassed bool              // a name matched --metric
-	losses          []func() []string // what the answer lacks of a damaged file, asked once it was written
+	Top int // rows to keep; 0 keeps all, and less is refused
+	// Region has NVTX expressions in ncu's syntax, with ; between: one that matches nothing
+	// is refused. Kernel is a regular expression over names. "" passes everything.
+	Region, Kernel string
+	Devices        []int // CUDA ordinals; empty is all
+	Processes      []int // pids; empty is all
+	// By is what rows are split by, with commas between; each view has its own words and
+	// refuses others.
+	By     string
+	Part   string // of several timelines: a rank or the name of a file
+	MinGap string // a duration of Go such as 1us
+	// Streams: gaps of streams too, not of whole GPUs alone.
+	Streams bool
+	// Captured: work of CUDA graphs counts where it was captured, not where it was launched.
+	Captured bool
+	// Distribution of steps, where their rows would be given; All asks for each layer, step
+	// or gap, not their sums. Distribution goes first.
+	Distribution, All bool
+	Whole             bool   // the whole timeline, not the scope of the run
+	Metric            string // regular expression over names of metrics; "" is all
+	Instances         bool   // with the values that a metric is made of
+	Dump, Raw         bool   // a page in place of rows; at most one
+	Units             string // of Raw: auto or base
+	// Shape is what the FLOPs of a model are counted for; a run has its own.
+	Shape flops.Shape
+	// Partial: what is left of a damaged file is enough. Else After returns an error.
+	Partial bool
+	// Given are the names of the parameters that were given, which some views tell from
+	// defaults.
+	Given map[string]bool
+	Data  bool // JSON, CSV or Markdown is asked for: rows are not summed up for people
+	// Grouped, for people: regions that differ by a number alone are one row.
+	Grouped bool
+	Analyze Analyzer // for views of a result; may be nil for others
+
+	metricsSeen     map[string]bool // names that --metric was held against
+	anyMetricPassed bool            // a name matched --metric
+	// losses are what the answer lacks of a damaged file, asked once it was written.
+	losses []func() []string
 }
 
 // A partialError says that an answer lacks what a damaged file lost.
@@ -85,11 +103,13 @@ type partialError struct {
 	Lost []string
 }
 
+// Error says what is lost and how to get it, or to do without.
 func (e *partialError) Error() string {
 	return fmt.Sprintf("read %s: a part of it is lost, and what is printed is of the rest: %s; copy, export or capture it again, or take the rest with --partial", e.Path, strings.Join(e.Lost, "; "))
 }
 
-// whole fails where the answer lacks something of the files.
+// whole fails where the answer lacks something of the files, unless Partial says that this is
+// enough. It is asked last, because damage is found while rows are read.
 func (r *Request) whole() ([]string, error) {
 	var lost []string
 	for _, f := range r.losses {
@@ -101,7 +121,8 @@ func (r *Request) whole() ([]string, error) {
 	return nil, &partialError{strings.Join(r.Paths, ", "), lost}
 }
 
-// lacks notes what the answers of a timeline lack.
+// lacks notes what the answers of a timeline lack. f is asked after the answer was written
+// and may be closed then: what it lost stays known.
 func (r *Request) lacks(f *nsys.File) {
 	r.losses = append(r.losses, func() []string {
 		var out []string
@@ -116,7 +137,8 @@ func (r *Request) lacks(f *nsys.File) {
 // asked for, for its messages.
 type Analyzer func(ctx context.Context, command string, paths []string) (*analysis.Result, error)
 
-// NewRequest has the defaults of all parameters.
+// NewRequest has the defaults of all parameters. A front end sets what was given, and its
+// names in Given.
 func NewRequest() *Request {
 	return &Request{MinGap: "1us", Listing: Listing{Store: runs.DefaultRoot, Sort: "-created"}, Compared: Compared{MinEffect: "2%"}, Units: "auto", Shape: flops.Shape{Prompt: 512, New: 32, Batch: 1}, Given: map[string]bool{}}
 }
@@ -160,10 +182,13 @@ func (a *Answer) After() (notes []string, err error) {
 type UsageError struct{ err error }
 
 func (e *UsageError) Error() string { return e.err.Error() }
+
 func (e *UsageError) Unwrap() error { return e.err }
 
+// usage makes an error the caller's.
 func usage(err error) error { return &UsageError{err} }
 
+// usagef is fmt.Errorf for a mistake of the caller.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 // Answer answers the view.
@@ -192,7 +217,7 @@ func (v *View) Answer(ctx context.Context, r *Request) (*Answer, error) {
 	return a, nil
 }
 
-// resolve puts paths in the place of names.
+// resolve puts paths in the place of names, in names itself.
 func (r *Request) resolve(names []string) (err error) {
 	if r.Resolve == nil {
 		return NameAll(names)
@@ -205,7 +230,8 @@ func (r *Request) resolve(names []string) (err error) {
 	return nil
 }
 
-// filters names the filters that are set.
+// filters names the filters that are set, as they were given, for the note of an answer
+// without rows; "" where none is.
 func (r *Request) filters() string {
 	var set []string
 	for _, x := range []struct {
@@ -254,7 +280,8 @@ func (r *Request) query() (timeline.Query, error) {
 	return q, nil
 }
 
-// wrongInput words the refusal of an input that lacks what a view shows.
+// wrongInput words the refusal of an input that lacks what a view shows, and names what has
+// it.
 func wrongInput(path string, kind Kind, view string) error {
 	if kind == CSV {
 		if err := noReport("show "+view, path); err != nil {

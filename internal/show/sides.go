@@ -41,7 +41,7 @@ func (l *SideLoader) Side(ctx context.Context, args []string) ([]compare.Run, er
 	return side, nil
 }
 
-// A file or folder goes before a baseline of the same name.
+// one reads an argument. A file or folder goes before a baseline of the same name.
 func (l *SideLoader) one(ctx context.Context, arg string) ([]compare.Run, error) {
 	if _, err := os.Stat(arg); errors.Is(err, os.ErrNotExist) {
 		b, err := compare.NamedBaseline(l.Store, arg)
@@ -63,7 +63,8 @@ func (l *SideLoader) one(ctx context.Context, arg string) ([]compare.Run, error)
 	return l.path(ctx, arg)
 }
 
-// missing takes a run of the store, or several files in one argument.
+// missing takes a run of the store, or several files in one argument, for a name that is no
+// path.
 func (l *SideLoader) missing(ctx context.Context, arg string) ([]compare.Run, error) {
 	dir, err := runs.Resolve(l.Store, arg)
 	switch {
@@ -80,7 +81,7 @@ func (l *SideLoader) missing(ctx context.Context, arg string) ([]compare.Run, er
 	return []compare.Run{{Name: arg, Result: result}}, nil
 }
 
-// A folder that is no run is analyzed as a folder of captures.
+// path reads what lies at a path. A folder that is no run is analyzed as a folder of captures.
 func (l *SideLoader) path(ctx context.Context, path string) ([]compare.Run, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		if _, err := runs.ReadManifest(path); err == nil {
@@ -103,7 +104,7 @@ func (l *SideLoader) path(ctx context.Context, path string) ([]compare.Run, erro
 	return []compare.Run{{Name: path, Result: result}}, nil
 }
 
-// run reads a run and its repeats.
+// run reads a run and its repeats: each is a process, and so a sample.
 func (l *SideLoader) run(ctx context.Context, name, dir string) ([]compare.Run, error) {
 	first, err := l.process(ctx, name, dir)
 	if err != nil {
@@ -120,7 +121,8 @@ func (l *SideLoader) run(ctx context.Context, name, dir string) ([]compare.Run, 
 	return side, nil
 }
 
-// process reads one process of a run.
+// process reads one process of a run. A result of an older version is made again from the
+// captures; one of a newer version is an error.
 func (l *SideLoader) process(ctx context.Context, name, dir string) (compare.Run, error) {
 	r := compare.Run{Name: name, Config: readConfig(filepath.Join(dir, runs.ConfigName))}
 	var err error
@@ -157,7 +159,8 @@ func readConfig(path string) map[string]string {
 	return out
 }
 
-// Lists are one value, printed by Go: they are compared as a whole.
+// flatten writes leaves under their dotted keys. Lists are one value, printed by Go: they are
+// compared as a whole.
 func flatten(prefix string, value any, out map[string]string) {
 	tree, ok := value.(map[string]any)
 	if !ok {

@@ -52,7 +52,7 @@ func extent(text string) *[3]int32 {
 	return &d
 }
 
-// headers are the columns as they are printed.
+// headers are the columns as they are printed, for a message.
 func headers(t *nsys.StatsTable) []string {
 	var out []string
 	for _, c := range t.Columns {
@@ -61,7 +61,8 @@ func headers(t *nsys.StatsTable) []string {
 	return out
 }
 
-// A cell without a number counts as 0 in its row, with a warning that names the line.
+// statsKernels takes the rows of a kernel summary. A cell without a number counts as 0 in its
+// row, with a warning that names the line.
 func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Printable, error) {
 	var rows timeline.Rows[timeline.KernelRow]
 	facts := slices.Clone(t.Warnings)

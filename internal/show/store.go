@@ -14,30 +14,37 @@ import (
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
-// A Listing is what is asked of a store.
+// A Listing is what is asked of a store. The zero value lists everything of no store: Store is
+// a folder, and Sort a key that runs.Orders has.
 type Listing struct {
-	Store        string   // folder that holds the runs
-	Status       []string // of runs.Statuses, also several in one with commas; empty is all
-	Model        string   // part of the label
-	GPU          string   // part of its name
-	Tag          string   // "" is any, as in the fields above
-	Since, Until string   // a date or a moment
-	Sort         string   // a key of runs.Orders, with "-" for the largest first
+	// Store is the folder that holds the runs; one that does not exist has none.
+	Store string
+	// Status are of runs.Statuses, also several in one with commas; empty is all.
+	Status []string
+	// Model is a part of the label and GPU of its name, in any case of letters; Tag is a whole
+	// one. "" is any.
+	Model, GPU, Tag string
+	// Since and Until are a date or a moment; Since is in, Until is not. "" is no limit.
+	Since, Until string
+	// Sort is a key of runs.Orders, with "-" for the largest first.
+	Sort string
 }
 
-// Compared is what is asked of a comparison.
+// Compared is what is asked of a comparison. Both sides have at least one run.
 type Compared struct {
-	Base, New  []string // runs of the two sides
-	Of         string   // kind of rows to keep; "" keeps all
-	MinEffect  string   // such as 2%: smaller changes do not count
-	AcrossGPUs bool     // sides on different GPUs are no error
+	// Base and New are the runs of the two sides: names, paths, packs or baselines.
+	Base, New []string
+	Of        string // kind of rows to keep; "" keeps all
+	// MinEffect is the least change that counts, as a person writes it: 2%, or 0.02.
+	MinEffect  string
+	AcrossGPUs bool // sides on different GPUs are no error
 }
 
 // StoreViews are the questions to a store: its runs, its baselines, and a
 // comparison of some of them.
 func StoreViews() []View { return []View{RunsView(), BaselinesView(), CompareView()} }
 
-// BaselinesView lists the baselines of a store.
+// BaselinesView lists the baselines of a store, by name.
 func BaselinesView() View {
 	return View{
 		Name: "baselines", Store: true, Short: "Baselines of the store: runs that were kept under a name, to compare with",
@@ -46,6 +53,8 @@ func BaselinesView() View {
 	}
 }
 
+// listBaselines reads each: one that cannot be read is an error, because a comparison with it
+// would be one too.
 func listBaselines(_ context.Context, r *Request) (*Answer, error) {
 	names, err := compare.Baselines(r.Listing.Store)
 	if err != nil {
@@ -81,7 +90,8 @@ func RunsView() View {
 	}
 }
 
-// Runs that cannot be read are warnings, not errors.
+// listRuns checks the parameters before it reads the store. Runs that cannot be read are
+// warnings, not errors.
 func listRuns(_ context.Context, r *Request) (*Answer, error) {
 	f := runs.Filter{Label: r.Model, GPU: r.GPU, Tag: r.Tag, Order: r.Sort}
 	for _, st := range strings.FieldsFunc(strings.Join(r.Status, ","), func(c rune) bool { return c == ',' }) {
@@ -138,6 +148,8 @@ func CompareView() View {
 	}
 }
 
+// compareRuns has every row of the kinds that are asked for, and the differences of the sides
+// as notes.
 func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
 	made, _, _, err := CompareSides(ctx, r)
 	if err != nil {
@@ -152,7 +164,7 @@ func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
 	return &Answer{Printable: t}, nil
 }
 
-// CompareOptions checks how a request wants its sides compared.
+// CompareOptions checks how a request wants its sides compared, before anything is read.
 func (r *Request) CompareOptions() (compare.Options, error) {
 	effect, err := compare.ParseEffect(r.MinEffect)
 	switch {
@@ -164,7 +176,8 @@ func (r *Request) CompareOptions() (compare.Options, error) {
 	return compare.Options{MinEffect: effect, Partial: r.Partial, AcrossGPUs: r.AcrossGPUs}, nil
 }
 
-// CompareSides compares the two sides of a request, which it also returns.
+// CompareSides compares the two sides of a request, which it also returns: their first
+// results are drawn beside each other. It puts paths in the place of names in the request.
 func CompareSides(ctx context.Context, r *Request) (made *compare.Comparison, base, fresh []compare.Run, err error) {
 	options, err := r.CompareOptions()
 	switch {
@@ -194,7 +207,8 @@ func CompareSides(ctx context.Context, r *Request) (made *compare.Comparison, ba
 	return made, base, fresh, nil
 }
 
-// Keep leaves the rows of the kind that was asked for.
+// Keep leaves the rows of the kind that was asked for. Rules and the headline were made of all
+// of them.
 func (c *Compared) Keep(made *compare.Comparison) {
 	if c.Of != "" {
 		made.Rows = slices.DeleteFunc(made.Rows, func(row compare.Row) bool { return string(row.Kind) != c.Of })

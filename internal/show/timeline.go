@@ -56,7 +56,9 @@ type answer interface {
 	Notes() []fact.Fact
 }
 
-// viewTimeline answers a view with one of the questions that a file answers.
+// viewTimeline answers a view with one of the questions that a file answers. Launches and gaps
+// of a run are narrowed to its scope. The file stays open until the table was made; a stream
+// holds what it needs.
 func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Query, more *Request,
 	ask func(*nsys.File, context.Context, timeline.Query) (T, error),
 	table func(T) report.Printable) (report.Printable, error) {
@@ -109,7 +111,8 @@ func explainEmpty(ctx context.Context, f *nsys.File, more *Request, warnings []f
 	return nil
 }
 
-// The path decides: a run or an analysis has limiters, a file by itself has not.
+// showKernels shows time by kernel. The path decides: a run or an analysis has limiters, a
+// file by itself has not.
 func showKernels(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	q.Detect = true
 	switch kind, err := Recognize(path); {
@@ -205,7 +208,7 @@ func scopeMatch(ctx context.Context, f *nsys.File, scope *analysis.Scope) (func(
 	return filters.Match, nil
 }
 
-// inRegions tells launches in the regions of these paths.
+// inRegions tells launches in the regions of these paths, or nested in one of them.
 func inRegions(paths []string) func(nvtx.State) bool {
 	return func(s nvtx.State) bool {
 		for _, stack := range s.Stacks {
@@ -219,6 +222,8 @@ func inRegions(paths []string) func(nvtx.State) bool {
 	}
 }
 
+// showRegions shows time by region. Of counters alone it takes an analysis, which has times
+// under ncu.
 func showRegions(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	if q.By&^(timeline.ByDevice|timeline.ByProcess) != 0 {
 		return nil, usagef("show regions --by: regions are split by device and process only")
@@ -247,11 +252,13 @@ func regionsOfCounters(ctx context.Context, path string, more *Request) (report.
 	return t, nil
 }
 
+// showRanges shows every instance of every range.
 func showRanges(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	q.Detect = true
 	return viewTimeline(ctx, path, "ranges", q, more, (*nsys.File).RangeRows, report.Ranges)
 }
 
+// showLaunches shows launches of a timeline, or those that were counted.
 func showLaunches(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	switch kind, err := Recognize(path); {
 	case err != nil:
@@ -263,7 +270,7 @@ func showLaunches(ctx context.Context, path string, q timeline.Query, more *Requ
 	return viewTimeline(ctx, path, "launches", q, more, (*nsys.File).StreamLaunches, report.Launches)
 }
 
-// Without All gaps are summed by cause and region.
+// showGaps shows when the GPU ran nothing; without All gaps are summed by cause and region.
 func showGaps(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	d, err := time.ParseDuration(more.MinGap)
 	if err != nil || d < 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A Param is a parameter of views.
+// A Param is a parameter of views: a flag of commands, a field of REST and MCP.
 type Param struct {
 	Name string
 	Help string // what stands between back quotes names the value
@@ -15,7 +15,8 @@ type Param struct {
 	Value func(*Request) any
 }
 
-// Parameters that several views have.
+// Parameters that several views have. Their names are the same everywhere, so a request can
+// hold each once.
 var (
 	topParam     = Param{"top", "keep the first `N` rows; 0 keeps all", func(r *Request) any { return &r.Top }}
 	regionParam  = Param{"region", "only work launched inside NVTX ranges that match `EXPR`, in ncu's syntax; a;b means either", func(r *Request) any { return &r.Region }}
@@ -31,12 +32,12 @@ var (
 	wholeParam    = Param{"whole", "for a run that names regions show the whole timeline, not these regions alone", func(r *Request) any { return &r.Whole }}
 )
 
-// launchParams choose launches.
+// launchParams choose launches, of a timeline or of counters.
 func launchParams(more ...Param) []Param {
 	return append([]Param{topParam, regionParam, kernelParam, deviceParam, processParam, partParam, partialParam}, more...)
 }
 
-// of lists the words that --by takes, for the help.
+// byParam divides rows; of lists the words that --by takes, for the help. The view checks them.
 func byParam(of string) Param {
 	return Param{"by", "split rows by `LIST` of " + of, func(r *Request) any { return &r.By }}
 }

@@ -25,7 +25,7 @@ func Agents(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser
 	return agentServer(&o).Run(ctx, draining{&mcp.IOTransport{Reader: in, Writer: out}})
 }
 
-// agentServer has one tool for each view.
+// agentServer offers every view as a tool, by the table of internal/show.
 func agentServer(o *Options) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "deepprof", Title: "deepprof", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{},

@@ -8,7 +8,7 @@ import (
 	"github.com/deepprof/deepprof/internal/show"
 )
 
-// object is a part of a JSON document.
+// An object of the description, which has too many shapes for types of its own.
 type object = map[string]any
 
 // openAPI describes the routes, from the table that serves them and the
@@ -31,6 +31,7 @@ func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 	})
 }
 
+// placeholder is a parameter in the path of a route.
 var placeholder = regexp.MustCompile(`\{(\w+)\}`)
 
 // operation describes one row of the routes; operationIds are unique by method and path.

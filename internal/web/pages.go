@@ -11,7 +11,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// pages needs no token: the page holds no data of its own.
+// pages serves the page of the store, which is built into the program.
 func pages() http.Handler {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {

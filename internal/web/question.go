@@ -28,17 +28,18 @@ const (
 	mostRows    = 1000
 )
 
-// Options are what answers need.
+// Options are what answers need, over REST and MCP alike.
 type Options struct {
 	Store   string        // folder that holds the runs; it need not exist yet
 	Analyze show.Analyzer // makes the result of captures that have none
 	Version string        // of the program
 }
 
-// questions are all views: those of a path, and those of the store.
+// questions are all views: those of a path, and those of the store. The slice is new each
+// time, and callers may change it.
 func questions() []show.View { return append(show.StoreViews(), show.Views()...) }
 
-// pathKey is the parameter that names what a view is about.
+// pathKey is the parameter that names what a view is about; "" for a view of the store.
 func pathKey(v *show.View) string {
 	switch {
 	case v.Store:
@@ -62,7 +63,8 @@ func params(v *show.View) []show.Param {
 	return out
 }
 
-// A schema is a JSON schema of a parameter.
+// A schema is a JSON schema of a parameter: what MCP and OpenAPI say of it, and what the
+// values of an address are read by.
 type schema struct {
 	Type        string   `json:"type"`
 	Items       *schema  `json:"items,omitempty"`
@@ -197,7 +199,7 @@ func answer(ctx context.Context, v *show.View, r *show.Request, write layout) (j
 	return withNotes(out.Bytes(), notes)
 }
 
-// withNotes adds to the warnings of an answer.
+// withNotes adds what is known only after the rows were written to the warnings of an answer.
 func withNotes(text []byte, notes []string) (json.RawMessage, error) {
 	if len(notes) == 0 {
 		return text, nil

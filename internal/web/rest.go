@@ -21,14 +21,41 @@ import (
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
+// api is the prefix of every route, with its version.
 const api = "/api/v1"
 
-// A route is one path of the API.
+// A route is one path of the API. OpenAPI describes it by short and view.
 type route struct {
 	method, path string
 	short        string
 	view         *show.View // whose parameters and rows it has; nil for others
-	answer       func(http.ResponseWriter, *http.Request) error
+	answer       handler
+}
+
+// A handler answers a request. It returns an error before it has written anything.
+type handler func(http.ResponseWriter, *http.Request) error
+
+// bounded lets a handler wait for one of the slots; it is for those that read captures.
+func (s *server) bounded(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		give, err := s.take(r.Context())
+		if err != nil {
+			return err
+		}
+		defer give()
+		return h(w, r)
+	}
+}
+
+// ofRun gives a handler the folder of the run that the path names, which lies in the store.
+func (s *server) ofRun(h func(w http.ResponseWriter, r *http.Request, dir string) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		dir, err := s.inStore(r.PathValue("run"))
+		if err != nil {
+			return err
+		}
+		return h(w, r, dir)
+	}
 }
 
 // routes is the table of the API; OpenAPI describes the same rows.
@@ -36,26 +63,27 @@ func (s *server) routes() []route {
 	list := []route{
 		{http.MethodGet, api + "/openapi.json", "This description", nil, s.openAPI},
 		{http.MethodGet, api + "/views", "The views with their columns", nil, listViews},
-		{http.MethodPost, api + "/runs", "Upload a packed run, or files of nsys and ncu as a run", nil, s.upload},
-		{http.MethodGet, api + "/runs/{run}", "One run: steps, outcomes, files, tags", nil, s.detail},
+		{http.MethodPost, api + "/runs", "Upload a packed run, or files of nsys and ncu as a run", nil, s.bounded(s.upload)},
+		{http.MethodGet, api + "/runs/{run}", "One run: steps, outcomes, files, tags", nil, s.ofRun(detail)},
 		{http.MethodDelete, api + "/runs/{run}", "Delete a run that is not running", nil, s.remove},
-		{http.MethodPut, api + "/runs/{run}/tags", "Replace the tags and the comment of a run", nil, s.setTags},
-		{http.MethodGet, api + "/runs/{run}/report", "The report of a run as a page", nil, s.report},
-		{http.MethodGet, api + "/runs/{run}/timeline", "A tile of the timeline of a run", nil, s.tile},
+		{http.MethodPut, api + "/runs/{run}/tags", "Replace the tags and the comment of a run", nil, s.ofRun(setTags)},
+		{http.MethodGet, api + "/runs/{run}/report", "The report of a run as a page", nil, s.bounded(s.ofRun(s.report))},
+		{http.MethodGet, api + "/runs/{run}/timeline", "A tile of the timeline of a run", nil, s.bounded(s.ofRun(s.tile))},
 	}
 	compared := show.CompareView()
-	list = append(list, route{http.MethodGet, api + "/compare/report", "A comparison as a page", &compared, s.compareReport})
+	list = append(list, route{http.MethodGet, api + "/compare/report", "A comparison as a page", &compared, s.bounded(s.compareReport)})
 	for _, v := range questions() {
 		path := api + "/runs/{run}/" + v.Name
 		if v.Store {
 			path = api + "/" + v.Name
 		}
-		list = append(list, route{http.MethodGet, path, v.Short, &v, func(w http.ResponseWriter, r *http.Request) error { return s.view(w, r, &v) }})
+		list = append(list, route{http.MethodGet, path, v.Short, &v, s.bounded(func(w http.ResponseWriter, r *http.Request) error { return s.view(w, r, &v) })})
 	}
 	return list
 }
 
-// A problem is an error of the API.
+// A problem is an error of the API (RFC 9457): code is for programs and stays, detail for
+// people.
 type problem struct {
 	Status int    `json:"status"`
 	Code   string `json:"code"`
@@ -115,15 +143,12 @@ func writeJSON(w http.ResponseWriter, v any) error {
 // layoutParam asks for another layout of an answer; layouts are its values.
 const layoutParam = "as"
 
+// layouts are those of an answer: rows as JSON has them, or a page's cells in words.
 var layouts = map[string]layout{"": asRows, "rows": asRows, "page": func(p report.Printable, w io.Writer) error { return p.WritePage(w) }}
 
-// view answers a view.
+// view answers a view. The whole answer is made before the first byte is written, so that an
+// error has a status of its own.
 func (s *server) view(w http.ResponseWriter, r *http.Request, v *show.View) error {
-	give, err := s.take(r.Context())
-	if err != nil {
-		return err
-	}
-	defer give()
 	query := r.URL.Query()
 	write, ok := layouts[query.Get(layoutParam)]
 	if !ok {
@@ -164,7 +189,8 @@ func (s *server) asked(r *http.Request, v *show.View, query url.Values) (*show.R
 // inStore never leads out of the store, whatever the name holds.
 func (s *server) inStore(name string) (string, error) { return runs.InStore(s.Store, name) }
 
-// fromQuery reads the parameters of a view out of an address.
+// fromQuery reads the parameters of a view out of an address. Only those of the view are
+// allowed; the error for another one suggests the nearest.
 func fromQuery(v *show.View, values url.Values) (map[string]json.RawMessage, error) {
 	args, defaults := map[string]json.RawMessage{}, show.NewRequest()
 	all := params(v)
@@ -186,7 +212,8 @@ func fromQuery(v *show.View, values url.Values) (map[string]json.RawMessage, err
 	return args, nil
 }
 
-// rawValue writes values of an address as JSON.
+// rawValue writes values of an address as JSON, by the schema of the parameter. One that is no
+// list may be given once.
 func rawValue(s *schema, given []string) (json.RawMessage, error) {
 	if s.Type == "array" {
 		list := make([]json.RawMessage, len(given))
@@ -247,12 +274,8 @@ func listViews(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, map[string]any{"views": out})
 }
 
-// Files are compared by presence and size only.
-func (s *server) detail(w http.ResponseWriter, r *http.Request) error {
-	dir, err := s.inStore(r.PathValue("run"))
-	if err != nil {
-		return err
-	}
+// detail describes a run. Files are compared by presence and size only.
+func detail(w http.ResponseWriter, r *http.Request, dir string) error {
 	run, err := runs.Open(r.Context(), dir)
 	if err != nil {
 		return err
@@ -264,6 +287,7 @@ func (s *server) detail(w http.ResponseWriter, r *http.Request) error {
 	}{runs.Show(run), runs.ReadTags(dir)})
 }
 
+// remove deletes a run; one that is running is a conflict.
 func (s *server) remove(w http.ResponseWriter, r *http.Request) error {
 	if err := runs.Delete(s.Store, r.PathValue("run")); err != nil {
 		return err
@@ -272,12 +296,8 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// It answers with the tags as they are stored, sorted.
-func (s *server) setTags(w http.ResponseWriter, r *http.Request) error {
-	dir, err := s.inStore(r.PathValue("run"))
-	if err != nil {
-		return err
-	}
+// setTags answers with the tags as they are stored, sorted.
+func setTags(w http.ResponseWriter, r *http.Request, dir string) error {
 	var t runs.Tags
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&t); err != nil {
 		return refused(http.StatusBadRequest, "usage", "read tags: %v", err)
@@ -293,16 +313,7 @@ func (s *server) setTags(w http.ResponseWriter, r *http.Request) error {
 const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // report draws the page anew from the numbers: HTML out of a pack is never served.
-func (s *server) report(w http.ResponseWriter, r *http.Request) error {
-	give, err := s.take(r.Context())
-	if err != nil {
-		return err
-	}
-	defer give()
-	dir, err := s.inStore(r.PathValue("run"))
-	if err != nil {
-		return err
-	}
+func (s *server) report(w http.ResponseWriter, r *http.Request, dir string) error {
 	result, err := folder.Read(dir + "/" + folder.ResultFile)
 	if err != nil {
 		if result, err = s.Analyze(r.Context(), "serve", []string{dir}); err != nil {
@@ -316,11 +327,6 @@ func (s *server) report(w http.ResponseWriter, r *http.Request) error {
 
 // compareReport draws a comparison as a page.
 func (s *server) compareReport(w http.ResponseWriter, r *http.Request) error {
-	give, err := s.take(r.Context())
-	if err != nil {
-		return err
-	}
-	defer give()
 	v := show.CompareView()
 	request, err := s.asked(r, &v, r.URL.Query())
 	if err != nil {

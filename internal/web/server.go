@@ -35,9 +35,11 @@ type ServeOptions struct {
 	MaxUpload int64
 }
 
+// defaultUpload is 2 GiB: more than packs of long runs have.
 const defaultUpload = 2 << 30
 
-// Listen opens the address. One that is not of the loopback needs a token.
+// Listen opens the address. One that is not of the loopback needs a token, because everybody
+// who reaches it can read, upload and delete runs.
 func Listen(address, token string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -75,7 +77,7 @@ func Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 	return nil
 }
 
-// A server answers requests.
+// A server answers requests. It is not changed after Handler made it, but for the cache.
 type server struct {
 	ServeOptions
 	slots chan struct{} // answers that are made at once
@@ -172,6 +174,7 @@ func crossSite(r *http.Request) bool {
 	return !(r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document")
 }
 
+// cookieName is that of the cookie that a browser gets for the token.
 const cookieName = "deepprof"
 
 // allowed checks the token, or the cookie that login gave. The page itself is for
@@ -199,7 +202,7 @@ func (s *server) cookie() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A server without a token accepts any.
+// login gives a browser the cookie for a token. A server without a token accepts any.
 func (s *server) login(w http.ResponseWriter, r *http.Request) {
 	var body struct{ Token string }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<12)).Decode(&body); err != nil || s.Token != "" && !same(body.Token, s.Token) {

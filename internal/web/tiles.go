@@ -73,12 +73,14 @@ type drawn struct {
 	lanes  []drawnLane
 }
 
+// A drawnLane is all events of a lane, by start.
 type drawnLane struct {
 	kind, label string
 	events      []drawnEvent
 	longest     int64 // event: one that begins before a tile may reach into it
 }
 
+// A drawnEvent is in ns; before fromZero by the clock of the file, then from its start.
 type drawnEvent struct {
 	start, end int64
 	name       uint32 // index into drawn.names
@@ -92,6 +94,7 @@ type tileCache struct {
 	kept []keptTimeline // the newest last
 }
 
+// A keptTimeline is one file at one time of change; drawn reads it once.
 type keptTimeline struct {
 	path  string
 	stamp time.Time
@@ -174,7 +177,8 @@ type laneKey struct {
 	depth int    // of ranges
 }
 
-// Two-digit depths sort as text.
+// label names a lane, for people and for the order of lanes: depths have two digits, so that
+// they sort as text.
 func (k laneKey) label(t *timeline.Timeline) string {
 	if k.kind == "nvtx" {
 		return fmt.Sprintf("thread %d depth %02d", t.Threads[k.of].TID, k.depth)
@@ -301,17 +305,8 @@ func timelines(dir string) (names []string, files map[string]string) {
 	return names, files
 }
 
-// tile answers a part of the timeline of a run.
-func (s *server) tile(w http.ResponseWriter, r *http.Request) error {
-	give, err := s.take(r.Context())
-	if err != nil {
-		return err
-	}
-	defer give()
-	dir, err := s.inStore(r.PathValue("run"))
-	if err != nil {
-		return err
-	}
+// tile answers a part of the timeline of a run; without parameters all of it.
+func (s *server) tile(w http.ResponseWriter, r *http.Request, dir string) error {
 	names, files := timelines(dir)
 	if len(files) == 0 {
 		return refused(http.StatusNotFound, "no-timeline", "the run holds no timeline")

@@ -18,7 +18,8 @@ import (
 	"github.com/deepprof/deepprof/internal/report/html"
 )
 
-// ResultFile is the name of the analysis in a run.
+// ResultFile is the name of the analysis in a run, and PageFile that of the report for a
+// browser: both lie in its root.
 const ResultFile = "result.json"
 
 // maxResult bounds a result.json; that of a long capture has about 30 MB.
@@ -27,7 +28,7 @@ const maxResult = 2 << 30
 // PageFile is the name of the report for a browser.
 const PageFile = "report.html"
 
-// regionsFolder holds the reports of regions.
+// regionsFolder holds the reports of regions, a folder for each.
 var regionsFolder = filepath.Join("ncu", "regions")
 
 // Write writes an analysis and every report that is made from it into a
@@ -76,12 +77,14 @@ func removeStale(dir string, made []string) error {
 	return errors.Join(errs...)
 }
 
-// A SchemaError refuses a result of another schema.
+// A SchemaError refuses a result of another schema. Have is less than analysis.Schema for
+// one of an older version, whose captures can be analyzed again, and more for a newer one.
 type SchemaError struct {
 	Path string
 	Have int
 }
 
+// Error says how to make the result anew, which both directions allow.
 func (e *SchemaError) Error() string {
 	return fmt.Sprintf("read %s: it has schema %d and this deepprof knows %d; make it again with deepprof analyze on the run or its captures", e.Path, e.Have, analysis.Schema)
 }
@@ -96,6 +99,7 @@ func Read(path string) (*analysis.Result, error) {
 	return parse(path, data)
 }
 
+// parse looks at the schema first: fields of another one may mean something else.
 func parse(path string, data []byte) (*analysis.Result, error) {
 	var head struct{ Schema int }
 	if err := json.Unmarshal(data, &head); err == nil && head.Schema != analysis.Schema {

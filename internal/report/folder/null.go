@@ -2,6 +2,7 @@ package folder
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -48,18 +49,16 @@ func nullName(before []byte) (string, bool) {
 	return "", false
 }
 
-// member is a field as JSON names it.
+// member is a field as JSON names it; false for one that JSON leaves out.
 func member(f reflect.StructField) (name string, ok bool) {
 	name, _, _ = strings.Cut(f.Tag.Get("json"), ",")
 	if name == "-" || !f.IsExported() && !f.Anonymous {
 		return "", false
 	}
-	if name == "" {
-		name = f.Name
-	}
-	return name, true
+	return cmp.Or(name, f.Name), true
 }
 
+// isPlain tells types of which null would be read as a zero, in silence.
 func isPlain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
@@ -68,6 +67,7 @@ func isPlain(t reflect.Type) bool {
 	return !readsItself(t)
 }
 
+// unmarshaler is what a type with a decoder of its own implements.
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // readsItself: the type has its own decoder, which knows what null means.
@@ -99,7 +99,8 @@ func nullable(t reflect.Type, may, must map[string]bool, seen map[reflect.Type]b
 	}
 }
 
-// nullIn is the path of the first null in v that a t cannot have.
+// nullIn is the path of the first null in v that a t cannot have, such as stages[1].wall_ns; ""
+// where there is none.
 func nullIn(v any, t reflect.Type, path string) string {
 	if v == nil {
 		if isPlain(t) {
@@ -129,6 +130,8 @@ func nullIn(v any, t reflect.Type, path string) string {
 	return ""
 }
 
+// nullMember looks into an object: a map, or a struct with those that it embeds. Members that
+// the type does not know are not looked at.
 func nullMember(v map[string]any, t reflect.Type, path string) string {
 	switch t.Kind() {
 	case reflect.Map:

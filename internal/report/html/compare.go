@@ -16,6 +16,7 @@ import (
 //go:embed compare.html
 var compareText string
 
+// compareTemplate escapes what comes from data, by the place where it stands.
 var compareTemplate = template.Must(template.New("compare.html").Parse(compareText))
 
 // compareStyle is what the page of a comparison has beside the style of reports.
@@ -49,18 +50,21 @@ type drawnPanel struct {
 	Labels            []drawnText
 }
 
+// A drawnLane is a row of boxes; Class is the kind of its events, which the style colors.
 type drawnLane struct {
 	Y     int
 	Class string
 	Boxes []drawnBox
 }
 
+// A drawnBox has numbers as SVG writes them: two digits keep the file small.
 type drawnBox struct {
 	X, Width  string
 	Y, Height string
 	Name      string
 }
 
+// A drawnText is the name of a side, on its base line.
 type drawnText struct {
 	Y    int
 	Text string
@@ -120,4 +124,5 @@ func draw(p *compare.Panel) drawnPanel {
 	return d
 }
 
+// units is a length of the drawing.
 func units(x float64) string { return fmt.Sprintf("%.2f", x) }

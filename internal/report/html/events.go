@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/binary"
@@ -40,13 +41,8 @@ func packEvents(d *analysis.Detail) (string, error) {
 	}
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
-	if _, err = z.Write(append(head, '\n')); err == nil {
-		err = writeColumns(z, d.Lanes)
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	if err != nil {
+	_, err = z.Write(append(head, '\n'))
+	if err = cmp.Or(err, writeColumns(z, d.Lanes), z.Close()); err != nil { // z keeps its first error
 		return "", fmt.Errorf("write HTML report: compress events: %w", err)
 	}
 	return base64.StdEncoding.EncodeToString(out.Bytes()), nil
@@ -63,6 +59,7 @@ func shapes(d *analysis.Detail) [][]int32 {
 	return out
 }
 
+// writeColumns writes a column at a time: neighbors are alike, and compress well.
 func writeColumns(z *gzip.Writer, lanes [][]analysis.Event) error {
 	var column []byte
 	for _, lane := range lanes {

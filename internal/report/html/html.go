@@ -29,6 +29,7 @@ import (
 //go:embed page.html assets/app.js assets/app.css assets/licences.txt
 var assets embed.FS
 
+// pageTemplate is the page around its program: what a preview that runs none shows.
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{"text": func(f analysis.Finding) string { return message.Text(f.Fact) }}).ParseFS(assets, "page.html"))
 
 // maxBytes is the size that no report exceeds, but for the events of its timeline,
@@ -123,6 +124,7 @@ func banner(status string) string {
 	return ""
 }
 
+// asset is a file that make web built. It is missing only where the build is broken.
 func asset(name string) (string, error) {
 	b, err := assets.ReadFile("assets/" + name)
 	if err != nil {
@@ -146,12 +148,14 @@ func policy(script, style string) string {
 	}, "; ")
 }
 
+// hash names a script or a style in the policy: nothing else may run.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// title names what ran, then the run: tabs show how a title begins.
+// title names the page in a row of tabs: what ran, on which GPU. It has at most longestTitle
+// characters.
 func title(r *analysis.Result) string {
 	name := ""
 	for _, text := range []string{modelName(r), command(r), firstFile(r), r.Source.Run} {
@@ -172,6 +176,7 @@ func title(r *analysis.Result) string {
 // longestTitle is what a title shows of a command.
 const longestTitle = 80
 
+// command is the program that ran, for the title; "" where it is not known.
 func command(r *analysis.Result) string {
 	text := []rune(shellescape.QuoteCommand(r.Workload.Command))
 	if len(text) > longestTitle {
@@ -180,6 +185,7 @@ func command(r *analysis.Result) string {
 	return string(text)
 }
 
+// modelName is that of the model, for the title; "" where it is not known.
 func modelName(r *analysis.Result) string {
 	if r.Workload.Model == nil {
 		return ""
@@ -187,6 +193,7 @@ func modelName(r *analysis.Result) string {
 	return r.Workload.Model.Name
 }
 
+// firstFile is the input, for the title of an analysis of files; "" without one.
 func firstFile(r *analysis.Result) string {
 	if len(r.Source.Files) == 0 {
 		return ""

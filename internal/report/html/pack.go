@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
@@ -63,6 +64,7 @@ func carry(r *analysis.Result) carried {
 	return carried{&lines, message.Headline(r.Verdict()), message.PageTexts(), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r), analysis.FlameOf(lines.Regions), evidence(r)}
 }
 
+// evidence tells of findings what on the page shows them; one that nothing shows is absent.
 func evidence(r *analysis.Result) map[string]analysis.Where {
 	out := map[string]analysis.Where{}
 	for i := range r.Findings {
@@ -73,6 +75,8 @@ func evidence(r *analysis.Result) map[string]analysis.Where {
 	return out
 }
 
+// kernelChanges are in words; nil without a baseline, and absent for a kernel that the
+// baseline does not have.
 func kernelChanges(r *analysis.Result) map[string]string {
 	if r.Baseline == nil {
 		return nil
@@ -94,13 +98,9 @@ func labels(kernels []analysis.Kernel) []string {
 	}
 	out, any := cxx.Distinguish(names), false
 	for i, name := range out {
-		short := kernels[i].Short
-		if short == "" {
-			short = kernels[i].Name
-		}
 		words, found := strings.CutPrefix(name, cxx.Short(names[i]))
 		if out[i] = ""; found && words != "" {
-			out[i], any = short+words, true
+			out[i], any = cmp.Or(kernels[i].Short, names[i])+words, true
 		}
 	}
 	if !any {
@@ -109,7 +109,8 @@ func labels(kernels []analysis.Kernel) []string {
 	return out
 }
 
-// pack encodes r in at most room bytes, with less detail where it must.
+// pack encodes r in at most room bytes, with less detail where it must. Each try keeps at most
+// two thirds of the kernels of the one before, so that it ends.
 func pack(r *analysis.Result, room int) (packed, error) {
 	data, err := json.Marshal(carry(r))
 	if err != nil {
@@ -130,6 +131,8 @@ func pack(r *analysis.Result, room int) (packed, error) {
 	return p, err
 }
 
+// encode writes a tree so that it can stand in a script element: readable as long as it is
+// small, else compressed.
 func encode(tree map[string]any) (packed, error) {
 	// Marshal writes <, >, &, U+2028 and U+2029 as escapes, so that no string
 	// can end the script element that holds it.
@@ -142,10 +145,8 @@ func encode(tree map[string]any) (packed, error) {
 	}
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(plain); err != nil {
-		return packed{}, fmt.Errorf("write HTML report: compress result: %w", err)
-	}
-	if err := z.Close(); err != nil {
+	_, err = z.Write(plain)
+	if err = cmp.Or(err, z.Close()); err != nil {
 		return packed{}, fmt.Errorf("write HTML report: compress result: %w", err)
 	}
 	return packed{encoding: "gzip+base64", text: base64.StdEncoding.EncodeToString(b.Bytes())}, nil
@@ -216,7 +217,8 @@ func shorterRegions(regions []any, kernels int) []any {
 	return out
 }
 
-// coarser merges neighboring boxes until no lane has more than limit.
+// coarser merges neighboring boxes until no lane has more than limit. The lanes of o stay as
+// they are; merged ones are no longer exact.
 func coarser(o analysis.Overview, limit int) analysis.Overview {
 	o.Lanes = slices.Clone(o.Lanes)
 	for i := range o.Lanes {

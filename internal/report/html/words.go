@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -18,7 +19,7 @@ import (
 // code. Elsewhere a fact becomes its text, and a list of facts one text.
 var notes = []string{"findings", "warnings", "missing", "ladder", "assumptions", "annotation", "left_out", "cut_off"}
 
-// prose are the keys whose facts become sentences, not a list.
+// prose are the keys whose facts become sentences, one after the other, not a list.
 var prose = []string{"how", "assumption", "text"}
 
 // withWords puts the words into a result, because the page has none of its own.
@@ -37,6 +38,7 @@ func withWords(result []byte, python bool) (map[string]any, error) {
 // A worder tells whether host code is Python's.
 type worder bool
 
+// object words an object in place: its own facts become texts, and what is nested in it.
 func (python worder) object(x map[string]any) {
 	python.limiter(x)
 	wordPeak(x)
@@ -58,6 +60,8 @@ func (python worder) object(x map[string]any) {
 	}
 }
 
+// list words the elements of a list, and gives what stands in its place: facts become one
+// text, or stay objects with their words where notes has the key.
 func (python worder) list(key string, list []any) any {
 	var facts []fact.Fact
 	for _, v := range list {
@@ -162,7 +166,8 @@ func wordNumbers(x map[string]any) {
 	}
 }
 
-// numberOf is a number of the tree; NaN, which reads "n/a", where it is none.
+// numberOf is a number of the tree; NaN, which reads "n/a", where it is none. Whole numbers
+// above 2^53 lose digits, which no text shows.
 func numberOf(v any) float64 {
 	n, _ := v.(json.Number)
 	if x, err := n.Float64(); err == nil {
@@ -174,7 +179,8 @@ func numberOf(v any) float64 {
 // unbroken keeps a number and its unit on one line.
 func unbroken(text string) string { return strings.ReplaceAll(text, " ", "\u00a0") }
 
-// row names what the rows of some lists have an ID for.
+// row names what the rows of some lists have an ID for. list is the key of the list: the same
+// ID means other things elsewhere.
 func (python worder) row(list string, x map[string]any) {
 	switch list {
 	case "shape":
@@ -200,6 +206,10 @@ func (python worder) row(list string, x map[string]any) {
 	case "stalls":
 		id, _ := x["reason"].(string)
 		x["label"] = message.Label("stall", id)
+	case "categories", "busy":
+		id, _ := x["id"].(string)
+		label, _ := x["label"].(string)
+		x["label"] = message.Part(id, cmp.Or(label, id))
 	case "idle":
 		id, _ := x["id"].(string)
 		x["label"] = message.Idle(id, bool(python))
