@@ -35,8 +35,9 @@ const (
 	widthParts = 1500 // of a region: gaps of kernels below one of them are not seen
 )
 
-// Align cuts the regions that both timelines have out of them, the longest first.
-// At most mostPanels come back; results without an overview have none.
+// Align cuts the regions that both timelines have out of them, the longest first. At most
+// mostPanels come back; results without an overview have none. Only the first instance of a
+// region is drawn: it stands for the others.
 func Align(base, fresh *analysis.Result) []Panel {
 	if base == nil || fresh == nil {
 		return nil

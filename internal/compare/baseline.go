@@ -29,7 +29,8 @@ const baselineFolder = ".baselines"
 // maxBaseline bounds what a baseline unpacks to.
 const maxBaseline = 1 << 30
 
-// A Baseline is a side under a name, to compare with later.
+// A Baseline is a side under a name, to compare with later. It holds whole results, so that
+// versions to come can compare values that this one does not.
 type Baseline struct {
 	Schema  int       `json:"schema"`
 	Created time.Time `json:"created"`

@@ -218,7 +218,8 @@ func modelOf(r *Run) string {
 	return fmt.Sprintf("%s, %d parameters, %d layers", m.Name, m.Parameters, m.Layers)
 }
 
-// howRun are the facts of a shape that say how a model is run, not what it is given.
+// howRun are the facts of a shape that say how a model is run, not what it is given: to
+// change them is what a comparison is for.
 var howRun = []string{"repeats", "warmup_passes", "torch_compile", "cuda_graphs"}
 
 // shapeOf is what the model was given: batch, lengths and the like.

@@ -60,7 +60,8 @@ func Self(side []Run, o Options) (*SelfNoise, error) {
 	return n, nil
 }
 
-// Spread and Halves are relative: 0.01 is 1 %.
+// noiseOf measures how far the samples of all runs differ, which are positive; r has the
+// key, by which its random numbers are drawn.
 func noiseOf(r *Row, all []float64, o Options) Noise {
 	x := logs(all)
 	rng := rand.New(rand.NewPCG(o.Seed, r.hash()))

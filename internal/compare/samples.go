@@ -29,8 +29,9 @@ type series struct {
 	alike  float64
 }
 
-// worth is the share of the GPU time below which kernels, regions, layers and
-// operators are left out: the resolution of their times says nothing.
+// worth is the share of the GPU time below which kernels, regions, layers and operators are
+// left out: the resolution of their times says nothing, and each would make every other
+// verdict harder.
 const worth = 0.001
 
 // collect takes the values out of the runs, but for kernels.

@@ -45,7 +45,7 @@ func ParseEffect(text string) (float64, error) {
 // by less than a tenth of its width with another seed.
 const resamples = 1000
 
-// Numbers of repetitions that are proposed.
+// Numbers of repetitions that are proposed, of one side.
 const (
 	leastRepeats = 3   // on average; below it no verdict is given, however alike samples are
 	pilotRepeats = 5   // where nothing tells how large the noise is

@@ -204,7 +204,8 @@ func (s *Source) eachTimeline(ctx context.Context, visit func(name string, f *ns
 	return notes, nil
 }
 
-// relative is the name of a file within the source, with slashes.
+// relative is the name of a file within the source, with slashes: the key timeline or report
+// of every table. Files that were named one by one have their base name.
 func (s *Source) relative(path string) string {
 	if s.Dir != "" {
 		if rel, err := filepath.Rel(s.Dir, path); err == nil {

@@ -27,7 +27,8 @@ func (s idSet) has(id uint64) bool {
 	return page != nil && page[id>>6&(1<<10-1)]>>(id&63)&1 != 0
 }
 
-// regionIDs is what belongs to a region.
+// regionIDs is what belongs to a region: by number, since millions of events are held against
+// it while they are streamed.
 type regionIDs struct {
 	calls     idSet            // that launched its work
 	processes map[int64]uint64 // number of each globalPid

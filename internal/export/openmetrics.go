@@ -48,8 +48,8 @@ func writeOpenMetrics(ctx context.Context, s *Source, w io.Writer) ([]string, er
 	return nil, err
 }
 
-// write prints a family; one without samples is left out. Samples of the same
-// labels are added up: they are rows that differ in what has no label.
+// write prints a family; one without samples is left out. Samples of the same labels are added
+// up: they are rows that differ in what has no label, such as the process.
 func (f *family) write(w io.Writer, run string) error {
 	if len(f.samples) == 0 {
 		return nil

@@ -185,9 +185,9 @@ func (p *perfetto) gpu(device int32) uint64 {
 	return p.gpus[device]
 }
 
-// emit writes a slice.
-// A slice that would lie before 0 on the axis is dropped and counted: Perfetto has no
-// negative times.
+// emit writes a slice, its begin and its end. One that would lie before 0 on the axis is
+// dropped and counted: Perfetto has no negative times. One that ends before it begins, in a
+// damaged file, has no length.
 func (p *perfetto) emit(s *slice) {
 	start, end := s.start+p.shift, max(s.start, s.end)+p.shift
 	track := s.on.place(start, end)
@@ -221,7 +221,8 @@ func (p *perfetto) emit(s *slice) {
 	out.end(track, end)
 }
 
-// flowOf joins a call and what it launched; 0 without a correlation.
+// flowOf joins a call and what it launched; 0 without a correlation. Correlations are unique
+// in a process, so timeline and process are part of it.
 func (p *perfetto) flowOf(process, correlation uint32) flow {
 	if correlation == timeline.NoCorrelation {
 		return 0
@@ -255,7 +256,7 @@ func (p *perfetto) kernelEvents(ctx context.Context) error {
 	return err
 }
 
-// copyKinds are CUPTI's numbers of the kinds that occur.
+// copyKinds are CUPTI's numbers of the kinds that occur; others are shown as their number.
 var copyKinds = map[uint8]string{1: "host to device", 2: "device to host", 8: "device to device", 10: "peer to peer"}
 
 // memory writes copies, sets and graphs that were traced as a whole.
@@ -425,8 +426,8 @@ func (p *perfetto) samples(ctx context.Context, f *nsys.File) error {
 	})
 }
 
-// sampleUnit takes the unit out of the name of a sampled metric. Frequencies are
-// recorded in Hz, though their names say MHz.
+// sampleUnit takes the unit out of the name of a sampled metric, "GPC Clock Frequency [MHz]".
+// Frequencies are recorded in Hz, though their names say MHz.
 func sampleUnit(metric string) (name, unit string) {
 	name, rest, ok := strings.Cut(metric, " [")
 	if !ok {

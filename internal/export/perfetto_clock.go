@@ -101,7 +101,8 @@ func spanOf(s *timeline.Session, shift int64) (span, bool) {
 	return span{s.FirstNS + utc, s.LastNS + utc, shift - utc}, s.EpochNS != 0
 }
 
-// conditionCounters are what nvidia-smi sampled, with the units of the trace.
+// conditionCounters are what nvidia-smi sampled, with the units of the trace: base units, so
+// clocks are in Hz.
 var conditionCounters = []struct {
 	name, unit string
 	of         func(*runs.Condition) float64
@@ -120,8 +121,9 @@ var conditionCounters = []struct {
 	}},
 }
 
-// writeConditions adds a counter track for each value of each GPU. Samples outside
-// every timeline belong to other pipeline steps, and are left out.
+// writeConditions adds a counter track for each value of each GPU. Samples outside every
+// timeline belong to other pipeline steps, and are left out; what nvidia-smi did not tell has
+// no point.
 func (s *Source) writeConditions(out *perfettoWriter, spans []span) error {
 	samples, err := s.conditions()
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A stackKey is what launches are summed by.
+// A stackKey is what launches are summed by. Grids and blocks are in it because work is
+// counted by them; samples of one stack are joined again.
 type stackKey struct {
 	path, captured          string // region around the launch, and around the capture of a graph's node
 	kernel                  string
@@ -112,8 +113,8 @@ func capturedPaths(t *timeline.Timeline) func(*timeline.LaunchRow) string {
 // work is what one launch of a kernel does, as ncu counted it.
 type work struct{ bytes, flops float64 }
 
-// countedWork is the work of the kernels that were counted, by their ID.
-// Kernels without those counters are absent, not 0.
+// countedWork is the work of one launch of the kernels that were counted, by their ID: bytes of
+// DRAM and FLOPs of all data types. Kernels without those counters are absent, not 0.
 func countedWork(r *analysis.Result) map[string]work {
 	out := map[string]work{}
 	for i := range r.Kernels {

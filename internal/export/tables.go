@@ -124,7 +124,8 @@ func (f *Format) WriteFolder(ctx context.Context, s *Source, dir string) (notes 
 	return slices.Compact(notes), os.Rename(temp, dir)
 }
 
-// mayReplace refuses a folder that holds anything but tables.
+// mayReplace refuses a folder that holds anything but tables, so that a mistyped path costs
+// nobody their files.
 func mayReplace(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -149,8 +150,8 @@ type key[Row any] struct {
 	value func(*Row) any
 }
 
-// columnsOf are the columns of a table: run and what file the rows are of, keys,
-// and then those of a view.
+// columnsOf are the columns of a table: run and what file the rows are of, keys, and then
+// those of a view. emitRows writes cells in the same order.
 func columnsOf[Row any](file string, keys []key[Row], view report.View[Row]) []column {
 	columns := []column{{"run", ""}, {file, ""}}
 	for _, k := range keys {

@@ -25,7 +25,7 @@ func job() *analysis.Result {
 	r.Job = &analysis.Job{
 		World: 2, Matched: 5, Clock: analysis.Clock{Method: "collectives", UncertaintyNS: &uncertainty},
 		Nodes: []analysis.Node{{Host: "n1", Ranks: []int{0}}, {Host: "n2", Ranks: []int{1}}},
-		Waits: []analysis.RankWait{{Part: 0, WaitNS: 4e6}, {Part: 1, Late: 5, LateNS: 4e6, Meanwhile: []analysis.TimePart{{ID: "gemm", Label: "Matrix multiplication", NS: 4e6}}}},
+		Waits: []analysis.RankWait{{Part: 0, WaitNS: 4e6}, {Part: 1, Late: 5, LateNS: 4e6, Meanwhile: []analysis.TimePart{{ID: "gemm", Label: "gemm", NS: 4e6}}}},
 		Collectives: []analysis.Collective{{Kind: "all_reduce", Source: "kernels", Ranks: 2, Launches: 10, Matched: 5, TransferNS: 2e6, Bytes: at(3 << 20), BusBandwidth: at(3e9), Sizes: []analysis.MessageSize{
 			{Bytes: 1 << 20, Matched: 4, TransferNS: 1e6, BusBandwidth: at(4e9)}, {Bytes: 11 << 20, Matched: 1, TransferNS: 1e6, BusBandwidth: at(11e9)},
 		}}},

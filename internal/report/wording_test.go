@@ -282,3 +282,24 @@ func TestShareOfARegionPartlyInScope(t *testing.T) {
 		}
 	}
 }
+
+// A shipped category is a code in result.json; one of the user's own keeps its label.
+func TestCategoriesHaveWords(t *testing.T) {
+	shipped, err := analysis.LoadCategories()
+	if err != nil || len(shipped.List) < 20 {
+		t.Fatalf("%d categories, %v", len(shipped.List), err)
+	}
+	for _, c := range shipped.List {
+		if c.Label != c.ID || categoryLabel(c.Label, c.ID) == c.ID {
+			t.Errorf("category %s: label %q, in words %q", c.ID, c.Label, categoryLabel(c.Label, c.ID))
+		}
+	}
+	if got := categoryLabel("Paged cache", "paged_cache"); got != "Paged cache" {
+		t.Errorf("a label of the user's: %q", got)
+	}
+	for unit, want := range map[string]string{"percent-of-busiest-sm": "45.0 % of the busiest SM", "cycles-per-issue": "45.0 cycles per issue", "warp": "45.0 warp"} {
+		if got := CounterText(45, unit); got != want {
+			t.Errorf("45 %s: %q, want %q", unit, got, want)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func kernelRow(k *analysis.Kernel) timeline.KernelRow {
 	return row
 }
 
-// total is in ns.
+// total is the GPU time of all rows, in ns.
 func total(rows []timeline.KernelRow) (ns int64) {
 	for i := range rows {
 		ns += rows[i].TotalNS

@@ -193,7 +193,7 @@ func folderName(path string) string {
 	return filepath.Base(path)
 }
 
-// isFile follows links.
+// isFile is false for a folder, a pipe and what does not exist.
 func isFile(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode().IsRegular()

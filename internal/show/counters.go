@@ -142,7 +142,7 @@ func remarks(list []ncurep.Warning) []string {
 	return out
 }
 
-// texts words a list for people.
+// texts words a list for people by the type's own String.
 func texts[T fmt.Stringer](list []T) []string {
 	var out []string
 	for _, x := range list {

@@ -80,7 +80,8 @@ func showFLOPs(ctx context.Context, req *Request) (*Answer, error) {
 	return &Answer{Printable: t, Head: head}, nil
 }
 
-// flopsOfRun reads what a run counted; nil where path is no run.
+// flopsOfRun reads what a run counted, and notes for which shape; nil where path is no run. A
+// run without a count, of a command say, is an error.
 func flopsOfRun(ctx context.Context, path string) (*flops.Report, []string, error) {
 	kind, err := Recognize(path)
 	dir := path
@@ -118,7 +119,8 @@ func flopsOfRun(ctx context.Context, path string) (*flops.Report, []string, erro
 	return r, []string{message.Phrase("flops-of-run", r.Shape.Batch, r.Shape.Tokens, r.Shape.New, r.Shape.DType)}, nil
 }
 
-// countFLOPs takes a config.json or the folder that holds one.
+// countFLOPs counts the work of a config.json, or of that in a folder, for a shape; weights
+// need not be there.
 func countFLOPs(path string, shape flops.Shape) (*flops.Report, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = filepath.Join(path, "config.json")

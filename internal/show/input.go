@@ -72,7 +72,8 @@ func Recognize(path string) (Kind, error) {
 	return Unknown, nil
 }
 
-// noReport refuses a text that has commas, and is of no tool; nil for CSV of one.
+// noReport refuses a text that has commas, and is of no tool; nil for CSV of one. It reads the
+// file again, which only a refusal does.
 func noReport(command, path string) error {
 	if _, err := ncurep.ReadCSVFile(path); !errors.Is(err, ncurep.ErrNoTable) {
 		return nil
@@ -271,7 +272,8 @@ func ending(dir, ext string) []string {
 	return found
 }
 
-// notFound says what a folder holds instead of what was wanted.
+// notFound says what a folder holds instead of what was wanted, where that tells what to
+// name: a Parquet export, or an analysis whose captures lie elsewhere.
 func notFound(dir, path string, want Kind) error {
 	if len(ending(dir, ".parquet")) > 0 {
 		return usagef("%s is a Parquet export, which deepprof does not read; make an SQLite one: nsys export --type=sqlite REPORT.nsys-rep", path)

@@ -104,9 +104,9 @@ func first(t report.Printable, top int) report.Printable {
 	return t
 }
 
-// analyzed is the result of a run; nil for a file by itself, and where captures were
-// never analyzed.
-// A result that cannot be read is an error, and the view goes on without it.
+// analyzed is the result of a run; nil for a file by itself, and where captures were never
+// analyzed. A result that cannot be read is an error, and the view goes on without it: only
+// what counters tell is missing then.
 func analyzed(src *source) (*analysis.Result, error) {
 	if src.dir == "" {
 		return nil, nil
@@ -153,7 +153,7 @@ func usesOf(ctx context.Context, f *nsys.File, res *analysis.Result, q timeline.
 	}, nil
 }
 
-// widened is an extent in the type that results have.
+// widened is an extent in the type that results have; timelines have 32 bits.
 func widened(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64(d[2])} }
 
 // showSteps shows the distribution of steps, or each of them with All, for programs and
@@ -201,8 +201,9 @@ func stepsOf(ctx context.Context, r *Request) (*Answer, error) {
 	return ofResult("steps", table)(ctx, r)
 }
 
-// addSizes gives steps the sizes that annotation told, where there are as many of
-// them as steps of decode in the timeline.
+// addSizes gives steps the sizes that annotation told, where there are as many of them as
+// steps of decode in the timeline: else nobody knows which belongs to which. Only one process
+// may have told any.
 func addSizes(steps []timeline.StepRow, src *source) error {
 	if src.dir == "" {
 		return nil

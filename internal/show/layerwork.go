@@ -59,7 +59,8 @@ func hasWork(told workload.Annotated) bool {
 	return false
 }
 
-// layerWork is what annotation noted of the modules in the regions of a timeline.
+// layerWork is what annotation noted of the modules in the regions of a timeline. Regions and
+// modules are matched by their path.
 type layerWork struct {
 	res       *analysis.Result // nil where nothing was analyzed
 	work      func(path string) []workload.ModuleWork

@@ -235,7 +235,7 @@ type kernelNames struct {
 	all  map[string]bool
 }
 
-// mostNames are enough to see how names are written.
+// mostNames are enough to see how names are written: a note is no list.
 const mostNames = 5
 
 // add counts each short name once.

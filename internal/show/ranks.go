@@ -14,7 +14,7 @@ var rankTables = map[string]func(*analysis.Result) report.Printable{
 	"collective": report.Collectives, "size": report.Messages, "host": report.Nodes,
 }
 
-// ranksView is the view of several timelines.
+// ranksView is several timelines side by side; --by chooses what a row is.
 func ranksView() View {
 	return View{
 		Name: "ranks", Many: true, Short: "Several timelines side by side: ranks of a job, windows, repeats",

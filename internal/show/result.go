@@ -39,7 +39,7 @@ func (r *Request) result(ctx context.Context, command string) (*analysis.Result,
 	return result, nil
 }
 
-// noteLosses lets the answer end with what the files of a result have lost.
+// noteLosses lets After fail where captures behind a result lost something.
 func (r *Request) noteLosses(result *analysis.Result) {
 	r.losses = append(r.losses, func() []string {
 		var out []string

@@ -60,7 +60,8 @@ func SelfCheck(ctx context.Context, path, nsysPath, ncuPath string) (*Comparison
 	return c, nil
 }
 
-// An unreadError is a report that deepprof itself could not read.
+// An unreadError is a report that deepprof itself could not read, which no tool of the vendor
+// can make up for.
 type unreadError struct{ err error }
 
 func (e *unreadError) Error() string { return e.err.Error() }

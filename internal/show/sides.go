@@ -146,8 +146,8 @@ func (l *SideLoader) process(ctx context.Context, name, dir string) (compare.Run
 	return r, err
 }
 
-// readConfig is the configuration of a run by dotted key; nil where it cannot be
-// read.
+// readConfig is the configuration of a run by dotted key; nil where it cannot be read, which a
+// comparison takes as not known.
 func readConfig(path string) map[string]string {
 	data, err := format.ReadFile(path, 64<<20)
 	var tree map[string]any

@@ -16,8 +16,8 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// kernelsOfCSV shows the kernel summary that 'nsys stats' printed, or sums the
-// launches of ncu's CSV.
+// kernelsOfCSV shows the kernel summary that 'nsys stats' printed, or sums the launches of
+// ncu's CSV. Of two readers that both fail, the one that recognized the file has the word.
 func kernelsOfCSV(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	tables, notStats := nsys.ReadStatsCSVFile(path)
 	at := slices.IndexFunc(tables, func(t *nsys.StatsTable) bool { return t.Report == "cuda_gpu_kern_sum" })
@@ -42,8 +42,8 @@ func kernelsOfCSV(ctx context.Context, path string, q timeline.Query, more *Requ
 	return statsKernels(path, tables[at], q)
 }
 
-// extent reads the shape of a launch, such as "  64    1    1"; nil where there
-// is none.
+// extent reads the shape of a launch, such as "  64    1    1"; nil where there is none, as in
+// summaries of most releases.
 func extent(text string) *[3]int32 {
 	var d [3]int32
 	if n, err := fmt.Sscan(text, &d[0], &d[1], &d[2]); n != 3 || err != nil {

@@ -71,7 +71,7 @@ func listBaselines(_ context.Context, r *Request) (*Answer, error) {
 	return &Answer{Printable: report.BaselineView.Table(rows)}, nil
 }
 
-// RunsView lists the runs of a store.
+// RunsView lists the runs of a store, newest first unless asked otherwise.
 func RunsView() View {
 	return View{
 		Name: "runs", Store: true, Short: "Find runs of the store, newest first: by model, GPU, status, tag, date",
@@ -131,7 +131,7 @@ func moment(name, text string) (time.Time, error) {
 	return time.Time{}, usagef("--%s %q: want a date such as 2026-11-01, or a moment such as 2026-11-01T12:00:00Z", name, text)
 }
 
-// CompareView compares runs and baselines.
+// CompareView compares runs and baselines: every value as a row.
 func CompareView() View {
 	return View{
 		Name: "compare", Store: true, Short: "Compare two sides, each one or several runs: every value with its change, interval and verdict",

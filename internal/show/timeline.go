@@ -235,7 +235,8 @@ func showRegions(ctx context.Context, path string, q timeline.Query, more *Reque
 	return viewTimeline(ctx, path, "regions", q, more, (*nsys.File).RegionRows, report.Regions)
 }
 
-// regionsOfCounters shows the ranges around what ncu counted.
+// regionsOfCounters shows the ranges around what ncu counted: counts and times are those
+// under ncu, and shares of the program are not known.
 func regionsOfCounters(ctx context.Context, path string, more *Request) (report.Printable, error) {
 	if more.By != "" || more.Region != "" {
 		return nil, usagef("show regions --by, --region: these choose launches of a timeline; name one")

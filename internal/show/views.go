@@ -131,7 +131,7 @@ func Views() []View {
 	}
 }
 
-// ofLaunches is a view of one path that is asked by a query.
+// ofLaunches answers a view of launches: parameters are checked before the path is opened.
 func ofLaunches(show func(context.Context, string, timeline.Query, *Request) (report.Printable, error)) func(context.Context, *Request) (*Answer, error) {
 	return func(ctx context.Context, r *Request) (*Answer, error) {
 		q, err := r.query()

@@ -12,7 +12,8 @@ import (
 	"github.com/deepprof/deepprof/internal/show"
 )
 
-// instructions tell an agent how the tools go together.
+// instructions are what an agent reads before its first call: what can be asked, and in
+// which order to ask it.
 const instructions = `deepprof profiles CUDA programs with Nsight Systems and Nsight Compute. Every tool reads recorded runs; none starts a profiler.
 Begin with runs, which finds them, and findings, which says what matters with the evidence. stages, regions, layers and steps say where the time goes, gaps why the GPU waits,
 kernels, launches, metrics and roofline what limits the kernels. next proposes the run to make, with its exact command line; compare tells two sides apart afterwards.

@@ -21,8 +21,8 @@ import (
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
-// Rows of an answer: those that come unless another number is asked for, and the
-// most that can be asked for.
+// Rows of an answer: those that come unless another number is asked for, and the most that
+// can be asked for. An agent reads every row, and pays for it.
 const (
 	defaultRows = 50
 	mostRows    = 1000

@@ -58,7 +58,8 @@ func (s *server) ofRun(h func(w http.ResponseWriter, r *http.Request, dir string
 	}
 }
 
-// routes is the table of the API; OpenAPI describes the same rows.
+// routes is the table of the API; OpenAPI describes the same rows, and so does MCP the views
+// among them. Every view has a route: of a run below it, of the store beside it.
 func (s *server) routes() []route {
 	list := []route{
 		{http.MethodGet, api + "/openapi.json", "This description", nil, s.openAPI},
@@ -245,7 +246,8 @@ func rawValue(s *schema, given []string) (json.RawMessage, error) {
 	return json.Marshal(given[0])
 }
 
-// A viewInfo describes a view to a page that draws it.
+// A viewInfo describes a view to a page that draws it: the parameters make its form, the
+// tables its columns.
 type viewInfo struct {
 	Name   string             `json:"name"`
 	Short  string             `json:"short"`
@@ -312,7 +314,8 @@ func setTags(w http.ResponseWriter, r *http.Request, dir string) error {
 // names in an uploaded run, whatever they hold, reach neither the API nor a cookie.
 const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// report draws the page anew from the numbers: HTML out of a pack is never served.
+// report draws the page anew from the numbers: HTML out of a pack is never served. A result
+// that cannot be read is made again from the captures.
 func (s *server) report(w http.ResponseWriter, r *http.Request, dir string) error {
 	result, err := folder.Read(dir + "/" + folder.ResultFile)
 	if err != nil {
@@ -325,7 +328,8 @@ func (s *server) report(w http.ResponseWriter, r *http.Request, dir string) erro
 	return html.Write(w, result)
 }
 
-// compareReport draws a comparison as a page.
+// compareReport draws a comparison as a page. The sides are given as for the view; the page
+// shows the first run of each.
 func (s *server) compareReport(w http.ResponseWriter, r *http.Request) error {
 	v := show.CompareView()
 	request, err := s.asked(r, &v, r.URL.Query())

@@ -120,7 +120,8 @@ func (s *server) withinStore(err error) error {
 // policy lets the page load its own files and nothing else, and nobody frame it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guard refuses what comes from other sites and who has no token.
+// guard refuses what comes from other sites and who has no token, before anything else sees
+// the request. Every answer forbids to be framed, sniffed or kept.
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -190,7 +191,7 @@ func (s *server) allowed(r *http.Request) bool {
 	return err == nil && same(c.Value, s.cookie())
 }
 
-// same compares without telling by its time where they differ.
+// same compares without telling by its time where they differ; digests hide the length too.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

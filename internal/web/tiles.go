@@ -37,7 +37,8 @@ const (
 	keptTiles    = 2
 )
 
-// A tile is a part of a timeline, ready to be drawn.
+// A tile is a part of a timeline, ready to be drawn. Times are ns from the start of the
+// timeline, which is its first event.
 type tile struct {
 	LengthNS int64      `json:"length_ns"` // of the whole timeline
 	StartNS  int64      `json:"start_ns"`
@@ -56,7 +57,8 @@ type tileLane struct {
 	Boxes  []tileBox `json:"boxes"`
 }
 
-// A tileBox is an event, or several that lie together with their busy time.
+// A tileBox is an event, or several that lie together with their busy time. Keys are short:
+// a tile has thousands of them.
 type tileBox struct {
 	Start  int64 `json:"s"` // from the start of the timeline
 	Len    int64 `json:"d"`
@@ -101,7 +103,8 @@ type keptTimeline struct {
 	drawn func() (*drawn, error)
 }
 
-// get reads a timeline, once for all who ask at the same time.
+// get reads a timeline, once for all who ask at the same time. One that is pushed out while
+// somebody draws it stays with them.
 func (c *tileCache) get(path string) (*drawn, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -140,7 +143,8 @@ func readDrawn(path string) (*drawn, error) {
 	return draw(t), nil
 }
 
-// draw makes lanes of the ranges of threads by depth, and of the work of streams.
+// draw makes lanes of the ranges of threads by depth, and of the work of streams. Names are
+// shared with the timeline, which can go.
 func draw(t *timeline.Timeline) *drawn {
 	lanes := map[laneKey]*drawnLane{}
 	add := func(key laneKey, start, end int64, name uint32) {
@@ -212,7 +216,8 @@ func drawRanges(t *timeline.Timeline, add func(key laneKey, start, end int64, na
 	}
 }
 
-// fromZero sorts events and lets the timeline begin at 0.
+// fromZero sorts events and lets the timeline begin at 0, whatever the clock of the file. A
+// timeline without events has length 0.
 func (d *drawn) fromZero() {
 	first, last := int64(0), int64(0)
 	any := false

@@ -119,7 +119,7 @@ func extension(name string) string {
 	return ""
 }
 
-// save leaves a part of the file behind on an error; the folder is removed as a whole.
+// save writes a part to a new file; a name that was there already is an error.
 func save(part *multipart.Part, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

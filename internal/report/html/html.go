@@ -8,6 +8,7 @@ package html
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -154,16 +155,10 @@ func hash(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// title names the page in a row of tabs: what ran, on which GPU. It has at most longestTitle
-// characters.
+// title names the page in a row of tabs: by its model, else the command, else the first file,
+// and by its run.
 func title(r *analysis.Result) string {
-	name := ""
-	for _, text := range []string{modelName(r), command(r), firstFile(r), r.Source.Run} {
-		if text != "" {
-			name = text
-			break
-		}
-	}
+	name := cmp.Or(modelName(r), command(r), firstFile(r), r.Source.Run)
 	if name == "" {
 		return message.Phrase("deepprof-report")
 	}

@@ -90,7 +90,7 @@ func underived() *analysis.Result {
 		r.Roofline.Points = append(r.Roofline.Points, k.Point...)
 	}
 	r.Categories = []analysis.CategoryTime{
-		{ID: "gemm", Label: "Matrix multiplication", NS: 9_400_000, Calls: 112, Share: 0.6},
+		{ID: "gemm", Label: "gemm", NS: 9_400_000, Calls: 112, Share: 0.6},
 		{ID: "attention", Label: "Attention", NS: 3_000_000, Calls: 16, Share: 0.2},
 		{ID: "elementwise", Label: "Elementwise", NS: 2_000_000, Calls: 640, Share: 0.12},
 		{ID: "other", Label: "Other", NS: 1_000_000, Calls: 3, Share: 0.08, Unnamed: []string{hostile}},
@@ -108,7 +108,7 @@ func underived() *analysis.Result {
 func sampleSplit(wall, gemm, launch int64) analysis.Split {
 	s := analysis.Split{
 		WallNS: wall,
-		Busy:   []analysis.TimePart{{ID: "gemm", Label: "Matrix multiplication", NS: gemm}, {ID: "attention", Label: "Attention", NS: gemm / 4}, {ID: "elementwise", Label: "Elementwise", NS: gemm / 5}},
+		Busy:   []analysis.TimePart{{ID: "gemm", Label: "gemm", NS: gemm}, {ID: "attention", Label: "Attention", NS: gemm / 4}, {ID: "elementwise", Label: "Elementwise", NS: gemm / 5}},
 		Idle:   []analysis.TimePart{{ID: "launch", NS: launch}, {ID: "python", NS: launch / 2}, {ID: "sync", NS: launch / 8}},
 	}
 	for _, p := range s.Busy {
