@@ -98,16 +98,9 @@ func (o *object) err() error {
 	}
 	if len(o.missing) > 0 {
 		slices.Sort(o.missing)
-		problems = append(problems, fmt.Errorf("no %s; add %s to count this model", strings.Join(slices.Compact(o.missing), ", "), it(len(o.missing))))
+		problems = append(problems, fmt.Errorf("no %s; add %s to count this model", strings.Join(slices.Compact(o.missing), ", "), map[bool]string{true: "it", false: "them"}[len(o.missing) == 1]))
 	}
 	return errors.Join(problems...)
-}
-
-func it(n int) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
 }
 
 func (o *object) bad(key, format string, args ...any) {
@@ -216,26 +209,33 @@ func (o *object) size(key string, def int64) int64 {
 	return n
 }
 
+// integer is a whole number that JSON, YAML or Go hold.
 func integer(v any) (int64, bool) {
-	switch v := v.(type) {
+	switch n := v.(type) {
 	case int:
-		return int64(v), true
+		return int64(n), true
 	case int64:
-		return v, true
-	case float64:
-		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
-			return 0, false
-		}
-		return int64(v), true
+		return n, true
 	case json.Number:
-		if n, err := v.Int64(); err == nil {
+		if n, err := n.Int64(); err == nil {
 			return n, true
 		}
-		f, err := v.Float64()
-		if err != nil {
-			return 0, false
-		}
-		return integer(f)
+	}
+	f, ok := float(v)
+	return int64(f), ok && f == math.Trunc(f) && math.Abs(f) <= 1<<53
+}
+
+func float(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	case float64:
+		return n, true
+	case json.Number:
+		f, err := n.Float64()
+		return f, err == nil
 	}
 	return 0, false
 }
@@ -245,61 +245,35 @@ func (o *object) number(key string, def float64) float64 {
 	if !ok || v == nil {
 		return def
 	}
-	switch v := v.(type) {
-	case int:
-		return float64(v)
-	case int64:
-		return float64(v)
-	case float64:
-		return v
-	case json.Number:
-		if f, err := v.Float64(); err == nil {
-			return f
-		}
+	f, ok := float(v)
+	if !ok {
+		o.bad(key, "want a number, got %v", v)
+		return def
 	}
-	o.bad(key, "want a number, got %v", v)
-	return def
+	return f
 }
 
-func (o *object) flag(key string, def bool) bool {
+// typed is a field of one type; def where it is absent or null, and where it is of
+// another type, which is wrong.
+func typed[T any](o *object, key, want string, def T) T {
 	v, ok := o.get(key)
 	if !ok || v == nil {
 		return def
 	}
-	b, ok := v.(bool)
+	t, ok := v.(T)
 	if !ok {
-		o.bad(key, "want true or false, got %v", v)
+		o.bad(key, "want %s, got %v", want, v)
 		return def
 	}
-	return b
+	return t
 }
 
-func (o *object) text(key, def string) string {
-	v, ok := o.get(key)
-	if !ok || v == nil {
-		return def
-	}
-	s, ok := v.(string)
-	if !ok {
-		o.bad(key, "want a string, got %v", v)
-		return def
-	}
-	return s
-}
+func (o *object) flag(key string, def bool) bool { return typed(o, key, "true or false", def) }
+
+func (o *object) text(key, def string) string { return typed(o, key, "a string", def) }
 
 // list is a field that holds several values; nil where it is absent or null.
-func (o *object) list(key string) []any {
-	v, ok := o.get(key)
-	if !ok || v == nil {
-		return nil
-	}
-	list, ok := v.([]any)
-	if !ok {
-		o.bad(key, "want a list, got %v", v)
-		return nil
-	}
-	return list
-}
+func (o *object) list(key string) []any { return typed[[]any](o, key, "a list", nil) }
 
 // sizeOf is a size under any of several names; def where none is given.
 func (o *object) sizeOf(def int64, keys ...string) int64 {

@@ -1,7 +1,9 @@
 package flops
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 
 	"github.com/deepprof/deepprof/internal/fact"
 )
@@ -120,17 +122,17 @@ func (m *Model) build(root *object) {
 	if len(root.root().wrong) > 0 {
 		return
 	}
-	modelType := text.text("model_type", "")
-	if modelType == "" {
-		modelType = m.Type
-	}
-	f, known := m.familyOf(text, modelType)
+	f, known := m.familyOf(text, cmp.Or(text.text("model_type", ""), m.Type))
 	text.flatten(f.nested...)
 	text.defaults = f.defaults
 	if text != root {
 		for _, key := range []string{"tie_word_embeddings", "vocab_size"} { // the outer one counts for the whole model
 			if v, ok := root.values[key]; ok && v != nil && text.values[key] == nil {
-				text.defaults = withKey(text.defaults, key, v)
+				text.defaults = maps.Clone(text.defaults)
+				if text.defaults == nil {
+					text.defaults = values{}
+				}
+				text.defaults[key] = v
 			}
 		}
 	}
@@ -166,25 +168,10 @@ func (o *object) flatten(keys ...string) {
 		if c == nil {
 			continue
 		}
-		all := make(map[string]any, len(o.values)+len(c.values))
-		for k, v := range c.values {
-			all[k] = v
-		}
-		for k, v := range o.values {
-			all[k] = v
-		}
+		all := maps.Clone(c.values)
+		maps.Copy(all, o.values)
 		o.values = all
 	}
-}
-
-func withKey(m map[string]any, key string, v any) map[string]any {
-	out := map[string]any{key: v}
-	for k, old := range m {
-		if _, ok := out[k]; !ok {
-			out[k] = old
-		}
-	}
-	return out
 }
 
 // readTypes takes the data type that the weights were saved in.

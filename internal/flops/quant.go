@@ -61,7 +61,8 @@ type target struct {
 // quantizers read quantization_config by its quant_method. ok is false where the
 // fields are not understood.
 var quantizers = map[string]func(o *object, q *quantization) bool{
-	"awq": readAWQ, "gptq": readGPTQ, "fp8": readFP8, "fbgemm_fp8": readRowFP8, "mxfp4": readMXFP4, "bitsandbytes": readBnB,
+	"awq": readAWQ, "gptq": readGPTQ, "fp8": readFP8, "fbgemm_fp8": fixed("", scheme{bits: 8, scale: 32, products: "fp8"}), "mxfp4": fixed("experts", mxfp4), // as in gpt-oss
+	"bitsandbytes":       readBnB,
 	"compressed-tensors": readCompressed, "torchao": readTorchAO, "modelopt": readModelOpt, "modelopt_fp4": readModelOpt,
 }
 
@@ -69,6 +70,15 @@ var (
 	mxfp4 = scheme{bits: 4, group: 32, scale: 8}
 	nvfp4 = scheme{bits: 4, group: 16, scale: 8, tensor: 64} // and the scales of weights and inputs
 )
+
+// fixed is one scheme, whatever the config says, for modules with a name in theirs.
+func fixed(only string, s scheme) func(*object, *quantization) bool {
+	return func(_ *object, q *quantization) bool {
+		q.only = only
+		q.all(s)
+		return true
+	}
+}
 
 func readAWQ(o *object, q *quantization) bool {
 	bits := float64(o.sizeOf(4, "bits", "w_bit"))
@@ -113,18 +123,6 @@ func readFP8(o *object, q *quantization) bool {
 	return true
 }
 
-func readRowFP8(_ *object, q *quantization) bool {
-	q.all(scheme{bits: 8, scale: 32, products: "fp8"})
-	return true
-}
-
-// readMXFP4 is that of gpt-oss: the experts alone.
-func readMXFP4(_ *object, q *quantization) bool {
-	q.only = "experts"
-	q.all(mxfp4)
-	return true
-}
-
 func readBnB(o *object, q *quantization) bool {
 	s := scheme{bits: 8, scale: 32, products: "int8"}
 	if o.flag("load_in_4bit", o.flag("_load_in_4bit", false)) {
@@ -158,7 +156,11 @@ func readCompressed(o *object, q *quantization) bool {
 		if a := g.child("input_activations"); a != nil {
 			s.products = productsOf(a)
 		}
-		q.targets = append(q.targets, target{targetModules(g), s})
+		t := target{scheme: s}
+		if !slices.Contains(g.strings("targets"), "Linear") { // which are all
+			t.modules = g.modules("targets")
+		}
+		q.targets = append(q.targets, t)
 	}
 	return true
 }
@@ -197,14 +199,6 @@ func readWeights(w *object) (scheme, bool) {
 func productsOf(a *object) string {
 	kind := map[string]string{"float": "fp", "int": "int"}[a.text("type", "int")]
 	return fmt.Sprintf("%s%d", kind, a.size("num_bits", 8))
-}
-
-// targetModules is nil where the targets are all matrices.
-func targetModules(group *object) []modulePattern {
-	if slices.Contains(group.strings("targets"), "Linear") {
-		return nil
-	}
-	return group.modules("targets")
 }
 
 var aoBits = regexp.MustCompile(`^(u?int|float)(\d)`)

@@ -106,7 +106,7 @@ func (m *Model) readProjector(root, v *object) {
 	switch m.Type {
 	case "llava":
 		features := int64(1)
-		if list := root.sizesOrNil("vision_feature_layer"); len(list) > 1 {
+		if list, ok := root.values["vision_feature_layer"].([]any); ok && len(list) > 1 { // it may be a single number
 			features = int64(len(list))
 		}
 		if e.label == "clip" && root.text("vision_feature_select_strategy", "default") == "full" {
@@ -125,12 +125,6 @@ func (m *Model) readProjector(root, v *object) {
 		return
 	}
 	m.projector = p
-}
-
-// sizesOrNil is a list, where the field may also be a single number.
-func (o *object) sizesOrNil(key string) []any {
-	list, _ := o.values[key].([]any)
-	return list
 }
 
 func lin(in, out int64, bias bool) linear { return linear{in: in, out: out, bias: bias} }
