@@ -13,6 +13,10 @@ import (
 
 // Analyze reads what the input names and finishes the numbers. The result is
 // the same for the same files.
+// A timeline that cannot be used is left out where there are others, with a warning;
+// the error names the first where nothing is left. It is a ScopeError where the regions
+// that were asked for select nothing, an UnusedError where a file that was named is of
+// no use.
 func Analyze(ctx context.Context, in Input) (*Result, error) {
 	if in.Empty() {
 		return nil, errors.New("analyze: there is neither a timeline nor a report of counters nor what a workload measured; give a run, an .sqlite or .nsys-rep, or an .ncu-rep")
@@ -35,6 +39,9 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 	}
 }
 
+// analyze is one try with the timelines that are left. The error is a lostError where
+// the first of them has nothing that can be used, and plain ctx.Err where ctx has
+// ended.
 func analyze(ctx context.Context, in Input) (*Result, error) {
 	by, err := newRules(&in)
 	if err != nil {
@@ -201,6 +208,8 @@ func (env *Environment) mergeCUDA() {
 	}
 }
 
+// newResult has no nil slice where JSON has a list: readers of result.json need not
+// tell an empty list from none.
 func newResult(in Input) *Result {
 	return &Result{
 		Schema: Schema, Version: in.Version, Preliminary: in.Preliminary,

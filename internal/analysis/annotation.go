@@ -130,6 +130,7 @@ func annotatedPlan(run string) (*plan.Plan, error) {
 	return p, nil
 }
 
+// exists takes a file that cannot be looked at for one that is not there.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -188,6 +189,8 @@ func AnnotationFacts(run string) ([]fact.Fact, error) {
 	return append(facts, costFacts(&m)...), err
 }
 
+// processFacts are what the side file of one process tells. One that was not annotated
+// has a single fact, the reason.
 func processFacts(p *workload.AnnotatedProcess) (facts []fact.Fact) {
 	pid := pidParam(p.PID)
 	switch {
@@ -249,6 +252,7 @@ type took struct {
 	mean, low, high float64
 }
 
+// secondsOf leaves out attempts that were not timed, or of which nothing could be used.
 func secondsOf(attempts []runs.Attempt) (t took) {
 	for _, at := range attempts {
 		if at.Seconds == nil || at.Outcome == nil || !at.Outcome.Usable {

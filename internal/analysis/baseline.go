@@ -35,6 +35,8 @@ type BaselineKernel struct {
 }
 
 // HoldAgainst puts the numbers of another run beside those of r.
+// It keeps nothing of base, which may be of another version of deepprof; what one of
+// the two lacks is left out.
 func (r *Result) HoldAgainst(name string, base *Result) {
 	b := &Baseline{Name: name}
 	there := base.measures()
@@ -94,6 +96,8 @@ func (s *Serving) LastMeasured() *ServingWindow {
 	return nil
 }
 
+// sameKernels are those that both runs launched with the same grid and block, in the
+// order of r. One with a median of 0 there has no change to tell and is left out.
 func sameKernels(r, base *Result) (out []BaselineKernel) {
 	there := map[kernelKey]*Kernel{}
 	for i := range base.Kernels {

@@ -26,8 +26,10 @@ const shortest = 0.9
 // could go. It changes neither the stages nor the timeline.
 type stageClock struct {
 	selfTimes
+	// stages are those of the result: pointers into them are keys of the maps.
 	stages []Stage
 	tl     *timed // nil without a timeline
+	// gains and others remember what was asked before.
 	gains  map[*Stage]gain
 	others map[*Stage][]otherCall
 }

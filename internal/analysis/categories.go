@@ -45,6 +45,8 @@ type Categories struct {
 	index map[string]int
 }
 
+// categoriesFile is a rules file. Shipped absent means true: rules of a user come
+// before those of deepprof and do not replace them.
 type categoriesFile struct {
 	Shipped    *bool      `yaml:"shipped"`
 	Categories []Category `yaml:"categories"`
@@ -86,6 +88,9 @@ func LoadCategories(overlays ...fs.FS) (*Categories, error) {
 	return c, nil
 }
 
+// add takes the categories and rules of a file behind those that came before, which are
+// tried first. It returns false where the file keeps later ones out; an unknown key is
+// an error.
 func (c *Categories) add(data []byte) (more bool, err error) {
 	var f categoriesFile
 	dec := yaml.NewDecoder(strings.NewReader(string(data)))
@@ -116,6 +121,8 @@ func (c *Categories) add(data []byte) (more bool, err error) {
 	return f.Shipped == nil || *f.Shipped, nil
 }
 
+// errEmpty says of the empty pattern, which Go accepts and which would match every
+// kernel, that it is one.
 func errEmpty(pattern string) error {
 	if pattern == "" {
 		return errors.New("it is empty")
@@ -123,6 +130,8 @@ func errEmpty(pattern string) error {
 	return nil
 }
 
+// declare keeps the first declaration of an ID, with its label and its place in the
+// order.
 func (c *Categories) declare(category Category) {
 	if _, ok := c.index[category.ID]; !ok {
 		c.index[category.ID] = len(c.List)
@@ -130,6 +139,9 @@ func (c *Categories) declare(category Category) {
 	}
 }
 
+// check finds what would fail later: a rule whose category nobody declared, and more
+// categories than the labels of a painting can tell apart, which are bytes and also
+// stand for causes.
 func (c *Categories) check() error {
 	var errs []error
 	for _, r := range c.Rules {
@@ -150,6 +162,7 @@ type kinds struct {
 	known map[string]kind
 }
 
+// A kind is what is known of a kernel by its name alone; rule is "" where none matched.
 type kind struct {
 	short    string
 	category int

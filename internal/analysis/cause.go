@@ -101,8 +101,10 @@ type finding struct {
 type sight struct {
 	*launch
 	kind string // of the limiter
-	all  []reading
-	th   *causeThresholds
+	// all are the limits with their use, the busiest first; empty where one that every
+	// verdict needs was not counted.
+	all []reading
+	th  *causeThresholds
 }
 
 // causeOf names the cause behind a limiter. The first rule that holds decides;

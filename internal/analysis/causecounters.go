@@ -201,6 +201,8 @@ type stallShare struct {
 	share           float64
 }
 
+// stalls are nil where none were counted. Shares are of the sum over all reasons, so
+// that those returned add up to less than 1.
 func (l *launch) stalls() []stallShare {
 	total := 0.0
 	var out []stallShare

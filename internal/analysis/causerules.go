@@ -199,6 +199,8 @@ func unevenBlocks(s *sight) (finding, answer) {
 	return finding{[]fact.Param{fact.Share("active", active)}, []CauseEvidence{stays(counter, 100*active, "percent-of-busiest-sm", 100*s.th.Active)}}, yes
 }
 
+// spills: local memory is much of what L1 moves, and the compiler put registers there.
+// An array with computed indices is no spill, see localMemory.
 func spills(s *sight) (finding, answer) {
 	n, ok := s.value(counterSpills)
 	f, a := localMemory(s)
@@ -211,6 +213,7 @@ func spills(s *sight) (finding, answer) {
 	return f, a
 }
 
+// localMemory: much of what L1 moves is local memory, whoever put it there.
 func localMemory(s *sight) (finding, answer) {
 	part, a := s.local()
 	if a != yes {
@@ -407,6 +410,7 @@ func occupancyBy(resources ...string) func(*sight) (finding, answer) {
 	}
 }
 
+// resourceParam is what a block, or a thread, takes of a resource.
 func resourceParam(name string, v float64) fact.Param {
 	switch name {
 	case "launch__registers_per_thread":

@@ -61,6 +61,7 @@ func timeOf(m *workload.Metrics, stage string) (workload.Distribution, bool) {
 // selfTimes are what the workload measured of itself: the times of its passes, in
 // milliseconds. The zero value is that of one which told nothing.
 type selfTimes struct {
+	// The two may be of different shapes: alike tells.
 	unprofiled *workload.Metrics // nil where no unprofiled run told any
 	profiled   *workload.Metrics // of the run under nsys; nil where it told none
 }
@@ -91,6 +92,8 @@ func readSelfTimes(in *Input, unprofiled float64, n *notes) (w selfTimes) {
 	return w
 }
 
+// readMetrics returns nil where the file cannot be read, and warns. One that a session
+// left before its end is used, with a warning.
 func readMetrics(in *Input, path string, n *notes) *workload.Metrics {
 	m, err := workload.ReadMetrics(filepath.Dir(path))
 	if err != nil {
@@ -133,6 +136,8 @@ func (w selfTimes) describe(in *Input, res *Result) {
 	}
 }
 
+// describe replaces the kind and the model that the plan of the run told, and adds the
+// shape: what ran goes before what was asked for.
 func (w *Workload) describe(m *workload.Metrics) {
 	w.Kind = m.Kind
 	f := &m.Model

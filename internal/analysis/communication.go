@@ -19,6 +19,7 @@ func (tl *timed) waitsForRanks(label uint8) bool {
 // Communication is the time in which kernels that exchange data between GPUs ran,
 // summed over devices. Times are unions of intervals, never sums of durations.
 type Communication struct {
+	// Launches count each; times are nanoseconds.
 	Launches     int64 `json:"launches"`
 	NS           int64 `json:"ns"`            // at least one of them ran
 	ExposedNS    int64 `json:"exposed_ns"`    // and no other kernel did

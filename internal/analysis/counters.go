@@ -17,9 +17,13 @@ import (
 type launch struct {
 	report string
 	res    *ncurep.Result
+	// values are by the name of the counter, in base units; texts those that are no
+	// numbers. Neither has a name that was not measured.
 	values map[string]float64
 	texts  map[string]string
-	did    *done // of counts; nil before its first call
+	// did is computed from values, which do not change after newLaunch and
+	// dropImpossible.
+	did *done // of counts; nil before its first call
 
 	medianNS float64    // of its kernel in the timeline, 0 without one
 	lastsNS  float64    // it, or launches like it, in the timeline; 0 where that is not known
@@ -32,13 +36,17 @@ type launch struct {
 // counters are the launches that ncu counted, joined to the kernels of a result by
 // their index, and what they sum up to in regions. No step changes them.
 type counters struct {
-	counted  []*launch         // of the program of the timeline
-	ranges   []*launch         // results of range replay
-	foreign  int               // launches of another program
+	counted []*launch // of the program of the timeline
+	ranges  []*launch // results of range replay
+	foreign int       // launches of another program
+	// launches and launchOf are by the index of a kernel in Result.Kernels, which is
+	// fixed once all reports are read.
 	launches map[int][]*launch // of each kernel, also those of another program
 	launchOf map[int]*launch   // the one that speaks for a kernel
 	chosen   map[string]bool   // kernels of the plan, by ID
 
+	// regions sums counters up by region; only pick knows how launches stand for
+	// others.
 	regions   *pick.RegionReport // nil where nothing was counted in a region
 	partsOnly bool               // regions have counters by process and device, not over all of them
 }
@@ -78,6 +86,8 @@ func wanted(name string) bool {
 		!strings.HasPrefix(name, "smsp__pcsamp") && !strings.HasPrefix(name, "pmsampling:")
 }
 
+// takeReport joins the results of one report to kernels. Name is the file as notes name
+// it. A report of another program gives kernels of its own.
 func (cr *counterReader) takeReport(name string, rep *ncurep.Report) {
 	cr.describeReport(rep)
 	if cr.fitReport(name, rep) == otherProgram {
@@ -125,6 +135,7 @@ func (l *launch) dropImpossible() []string {
 }
 
 // newLaunch reads the values of a launch or range.
+// Of a counter that a report lists twice the first value counts.
 func newLaunch(report string, res *ncurep.Result) *launch {
 	l := &launch{report: report, res: res, values: map[string]float64{}, texts: map[string]string{}}
 	for i := range res.Metrics {
@@ -144,6 +155,8 @@ func newLaunch(report string, res *ncurep.Result) *launch {
 	return l
 }
 
+// describeReport fills in what neither the run nor the timeline told of the machine and
+// the program.
 func (cr *counterReader) describeReport(rep *ncurep.Report) {
 	env, s := &cr.made.Environment, &rep.Info.Session
 	for _, v := range s.Versions {
@@ -320,6 +333,9 @@ func (cr *counterReader) kernelOf(l *launch) int {
 	return len(cr.made.Kernels) - 1
 }
 
+// sameKernel finds the row of a launch that its name alone does not find. It reports
+// false, and leaves the number in l.alike, where several rows fit and nothing tells
+// them apart: a wrong row would get the counters of another kernel.
 func (cr *counterReader) sameKernel(l *launch, key kernelKey) (int, bool) {
 	short := cr.kinds.of(key.name).short
 	best, fits := -1, 0
@@ -387,6 +403,8 @@ func (l *launch) shownMetrics(c *Counted) {
 	}
 }
 
+// ruleWords keeps what NVIDIA wrote as it is. Messages without type and text are
+// dropped; an estimate that is no finite number is left out.
 func ruleWords(r *ncurep.RuleResult) []RuleWords {
 	var out []RuleWords
 	for i := range r.Messages {

@@ -10,6 +10,7 @@ import (
 // stageCounts are the counts of the launches in a stage, by the counted ones
 // that stand for them. Nothing is added for kernels that were not counted.
 type stageCounts struct {
+	// ops and bytes are of all passes: operations by type, and bytes of DRAM.
 	ops   map[gpu.DType]float64
 	bytes float64
 	// Shares of the kernel time whose FLOPs, and whose bytes, were counted.
@@ -80,6 +81,7 @@ func (c *stageCounts) add(d, spoken *done, s representative) {
 	c.bytesScaled += moved.bytes[levelDRAM] * s.scaled
 }
 
+// allOps adds up types, whatever an operation of each costs.
 func (c *stageCounts) allOps() float64 {
 	sum := 0.0
 	for _, n := range c.ops {

@@ -100,6 +100,7 @@ func (r *Result) Derive() {
 	}
 }
 
+// deriveTotals gives shares of the wall time; those over several GPUs are means.
 func (r *Result) deriveTotals() {
 	t := &r.Totals
 	gpus := max(1, len(t.Devices))
@@ -125,6 +126,8 @@ func shareOf(part, whole int64) *float64 {
 	return new(float64(part) / float64(whole))
 }
 
+// derive may be called on nil, which stays absent. Older results lack HostNS and the
+// shares, and get them here.
 func (s *Split) derive() {
 	if s == nil || s.WallNS <= 0 {
 		return
@@ -153,6 +156,7 @@ func (t *Totals) OfWall(ns int64) *float64 { return shareOf(ns, t.WallNS) }
 // OfWall is a time as a share of the wall time of the scope; nil where there is none.
 func (s *Scope) OfWall(ns int64) *float64 { return shareOf(ns, s.WallNS) }
 
+// largestPart is the first of equal ones; empty without parts.
 func largestPart(parts []TimePart) (most TimePart) {
 	for _, p := range parts {
 		if p.NS > most.NS {
@@ -162,6 +166,7 @@ func largestPart(parts []TimePart) (most TimePart) {
 	return most
 }
 
+// deriveStage leaves RangeMS absent where it would repeat NsysMS.
 func (r *Result) deriveStage(s *Stage) {
 	s.Split.derive()
 	if b := s.LaunchGain; b != nil {
@@ -177,6 +182,8 @@ func (r *Result) deriveStage(s *Stage) {
 	}
 }
 
+// deriveRegion goes by the limiters of kernels, which must be known. A share of the
+// scope is absent for a region outside it, and without a timeline.
 func (r *Result) deriveRegion(g *Region) {
 	g.Split.derive()
 	g.Limiter = r.regionLimiter(g)
@@ -282,6 +289,8 @@ func (r *Result) deriveOperators() {
 	}
 }
 
+// selfUS is the time without operators that it calls, in microseconds: of the CPU, or
+// of the device.
 func (o *Operator) selfUS(cpu bool) float64 {
 	if cpu {
 		return o.SelfCPUUS

@@ -24,7 +24,9 @@ var (
 
 // A pipe of an SM with the counters that tell how busy it is.
 type pipe struct {
-	id       string
+	id string
+	// counters by the order of preference: releases of ncu name the same value
+	// differently.
 	counters []string
 }
 

@@ -45,6 +45,7 @@ func logExchanges(list []exchange1) exchangeLog {
 	return l
 }
 
+// add needs exchanges in the order of their starts: differences are stored.
 func (l *exchangeLog) add(lane *exchangeLane, x *exchange1) {
 	d := binary.AppendVarint(lane.data, x.start-lane.last)
 	for _, n := range []uint64{uint64(x.end - x.start), uint64(kindNumber(x.kind)), uint64(x.bytes), uint64(len(x.meanwhile))} {
@@ -114,6 +115,7 @@ func (c *exchangeCursor) next() bool {
 	return true
 }
 
+// number trusts the log, which this package wrote.
 func (c *exchangeCursor) number() uint64 {
 	v, n := binary.Uvarint(c.data)
 	c.data = c.data[n:]

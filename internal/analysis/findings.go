@@ -19,13 +19,15 @@ const (
 // the result what the stages are to be told with: shares of unprofiled time, the
 // most that a launch-bound stage can gain, and what the profiler costs.
 type conclusion struct {
-	th     Thresholds
-	in     *Input
-	res    *Result
-	notes  *notes
-	tl     *timed // nil without a timeline
+	th    Thresholds
+	in    *Input
+	res   *Result
+	notes *notes
+	tl    *timed // nil without a timeline
+	// stages tells times and bounds; findings of one stage all go by it.
 	stages *stageClock
-	found  []Finding
+	// found begins with what earlier steps found doubtful.
+	found []Finding
 }
 
 // conclude returns the findings in the order in which they are to be told within
@@ -130,6 +132,7 @@ func (s *Stage) paths() []string {
 	return []string{s.Region}
 }
 
+// idle is the time of one cause by its ID, 0 where there is none.
 func (s *Split) idle(id string) int64 {
 	for _, p := range s.Idle {
 		if p.ID == id {
@@ -346,6 +349,7 @@ func (s *Stage) measures() []measure {
 	return []measure{{"MFU", s.MFU}, {"HFU", s.HFU}, {"MBU", s.MBU}}
 }
 
+// A measure is MFU, HFU or MBU with its values by method.
 type measure struct {
 	name string
 	list []Utilization

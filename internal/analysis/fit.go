@@ -81,6 +81,7 @@ func baseProgram(name string) string {
 // removed tells a path that redaction put in the place of another.
 func removed(name string) bool { return redact.Removed(path.Base(name)) }
 
+// firstWord is the program of a command line that was not quoted.
 func firstWord(command string) string {
 	word, _, _ := strings.Cut(command, " ")
 	return word
@@ -164,6 +165,7 @@ const (
 // since a program may give itself another; shared is the part of the counted
 // kernels that the timeline has with their grid and block, and same that of
 // those whose name it has.
+// They are taken to fit where nothing tells that they do not.
 func (p *program) compare(timed *program, shared, same float64) fit {
 	known := len(p.command) > 0 && len(timed.command) > 0
 	apart := len(p.processes) > 0 && len(timed.processes) > 0 && !slices.ContainsFunc(p.processes, func(n string) bool { return slices.Contains(timed.processes, n) })
@@ -223,6 +225,7 @@ func (cr *counterReader) fitReport(name string, rep *ncurep.Report) fit {
 	return found
 }
 
+// text is for people: the command, else the names of processes.
 func (p *program) text() string {
 	if len(p.command) > 0 {
 		return strings.Join(p.command, " ")

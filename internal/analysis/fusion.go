@@ -33,6 +33,7 @@ type chain struct {
 	times        []kernelTime // each kernel once; there are few
 }
 
+// A kernelTime is GPU time by the index of a kernel in the result.
 type kernelTime struct {
 	kernel uint32
 	ns     int64
@@ -40,8 +41,9 @@ type kernelTime struct {
 
 // A link is one launch of a chain.
 type link struct {
-	kernel               uint32
-	start, end           int64 // on the GPU
+	kernel     uint32
+	start, end int64 // on the GPU
+	// launchFrom and launched bound the launching call.
 	launchFrom, launched int64 // on the host; start of the kernel where no call is known, and for nodes of a graph
 	computes             bool
 }
@@ -78,6 +80,7 @@ func (c *chain) fuses() bool { return c.n > 1 && c.computes }
 // chainSums are the chains of one stage.
 type chainSums struct{ chains, launches, gpuNS, longestNS, pathNS, shortNS int64 }
 
+// add does not know of calls of graphs, which count once for all chains in them.
 func (x *chainSums) add(c *chain) {
 	x.chains++
 	x.launches += c.n

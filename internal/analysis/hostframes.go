@@ -35,6 +35,7 @@ func (s *Stage) holds(region string) bool {
 	return paths[0] == "" || slices.ContainsFunc(paths, func(p string) bool { return region == p || strings.HasPrefix(region, p+"/") })
 }
 
+// addFrames adds samples of the same function; line numbers are not told apart.
 func addFrames(sums, more []timeline.HostFrame) []timeline.HostFrame {
 	for _, f := range more {
 		at := slices.IndexFunc(sums, func(s timeline.HostFrame) bool { return s.Function == f.Function && s.File == f.File })
@@ -50,6 +51,7 @@ func addFrames(sums, more []timeline.HostFrame) []timeline.HostFrame {
 // shownFrames is how many functions a sentence names.
 const shownFrames = 3
 
+// mostFrames is false where nsys did not sample Python.
 func (s *Stage) mostFrames() (fact.Fact, bool) {
 	if len(s.HostFrames) == 0 {
 		return fact.Fact{}, false

@@ -148,6 +148,7 @@ func withoutExported(exports, reports []string) []string {
 	})...)
 }
 
+// firstOf is "" for an empty list.
 func firstOf(paths []string) string {
 	if len(paths) == 0 {
 		return ""

@@ -18,6 +18,7 @@ const (
 	maxMangled    = 300  // letters of a mangled name that is worth keeping
 )
 
+// A kernelKey is what rows of kernels are told apart by, in every file of a run.
 type kernelKey struct {
 	name        string
 	grid, block [3]int64
@@ -30,6 +31,8 @@ func KernelID(name string, grid, block [3]int32) string {
 
 func (k *Kernel) key() kernelKey { return kernelKey{k.Name, k.Grid, k.Block} }
 
+// id is short enough for a link; 48 bits do not collide within a run. Links into stored
+// reports rest on it: it must not change.
 func (k kernelKey) id() string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\x00%v\x00%v", k.name, k.grid, k.block))
 	return "k" + hex.EncodeToString(h[:6])
@@ -89,6 +92,8 @@ func (tr *timelineReader) groupKernels() {
 	tr.sortKernels(rows)
 }
 
+// kernelRow is the number of the row of a launch in rows, which it appends to where the
+// row is new.
 func (tr *timelineReader) kernelRow(k *timeline.Kernel, groups map[kernelKey]uint32, rows *[]Kernel) uint32 {
 	t := tr.tl.t
 	f, config := t.Functions[k.Function], &t.Configs[k.Config]
@@ -108,6 +113,7 @@ func (tr *timelineReader) kernelRow(k *timeline.Kernel, groups map[kernelKey]uin
 	return n
 }
 
+// newKernel is a row without times.
 func (by *rules) newKernel(key kernelKey) Kernel {
 	kind := by.kinds.of(key.name)
 	return Kernel{
@@ -186,6 +192,8 @@ func (tr *timelineReader) sortKernels(rows []Kernel) {
 // maxUnmatched bounds the names listed in category "other".
 const maxUnmatched = 200
 
+// sumCategories leaves out categories without a launch; those of equal time keep the
+// order of the rules.
 func (tr *timelineReader) sumCategories(kernels []Kernel) {
 	sums := map[string]*CategoryTime{}
 	for _, c := range tr.categories.List {

@@ -178,6 +178,8 @@ func (st *stageClock) onceOf(s *Stage) (ns int64, times string) {
 	return ns, times
 }
 
+// launchBoundParams divide the time of a stage, unprofiled where that is known: busy,
+// waits for the host, and the rest where it is worth telling.
 func (cn *conclusion) launchBoundParams(s *Stage) []fact.Param {
 	ns, times := cn.stages.onceOf(s)
 	loses := cn.stages.hostWaits(s)
@@ -275,6 +277,7 @@ func (st *stageClock) launchGain(s *Stage) gain {
 	return g
 }
 
+// findLaunchGain is launchGain without its memory.
 func (st *stageClock) findLaunchGain(s *Stage) gain {
 	once := st.idleOnce(s)
 	on := st.busiestStream(s)
@@ -312,6 +315,7 @@ func (st *stageClock) stageUnion(s *Stage) int64 {
 
 // streamUse is how the work of a stage is spread over streams.
 type streamUse struct {
+	// All times are nanoseconds within the stage.
 	busiest    int64 // how long it runs in the stream that has the most of it
 	exchanging int64 // kernels that exchange data with other GPUs, in the stream with the most of them
 	streams    int   // that have any

@@ -94,6 +94,7 @@ type stepCount struct {
 	calls []int64  // in steps
 }
 
+// newStepCount is nil where the timeline has no steps.
 func newStepCount(tl *timed, kernels int) *stepCount {
 	if tl.steps == nil {
 		return nil
@@ -117,6 +118,7 @@ func (c *stepCount) add(launch int, group uint32) {
 	c.calls[group]++
 }
 
+// of is nil where no step launches the kernel.
 func (c *stepCount) of(group int) *KernelSteps {
 	if c == nil || c.calls[group] == 0 {
 		return nil
@@ -131,6 +133,7 @@ func (c *stepCount) of(group int) *KernelSteps {
 	return &out
 }
 
+// sortPlaces gives shares of the whole time of the kernel, also where places are cut.
 func sortPlaces(of map[LaunchPlace]*LaunchPlace) []LaunchPlace {
 	var total int64
 	out := make([]LaunchPlace, 0, len(of))

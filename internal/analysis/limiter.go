@@ -40,8 +40,9 @@ type judgment struct {
 	roofline   Roofline // with roofs
 	gpus       []GPU
 	commands   []StageCommand // of the run
-	notes      *notes
-	tl         *timed // nil without a timeline
+	// notes take what cannot be told, and points above their roof.
+	notes *notes
+	tl    *timed // nil without a timeline
 }
 
 // judge decides what limits each kernel and places it on the roofline. It returns
@@ -289,6 +290,7 @@ func (l *launch) tensorType() (gpu.DType, bool) {
 	return mostOf(tensor)
 }
 
+// above keeps the order, the busiest first.
 func above(all []reading, level float64) []reading {
 	var out []reading
 	for _, r := range all {
@@ -299,6 +301,7 @@ func above(all []reading, level float64) []reading {
 	return out
 }
 
+// busiestPipe is zero where no unit of the SM was counted.
 func busiestPipe(all []reading) reading {
 	for _, r := range all {
 		if r.kind == limitCompute {
@@ -342,6 +345,7 @@ func (r reading) limiter(threshold fact.Fact, why fact.Code) Limiter {
 		Why: because(why, unitParam("unit", r.unit), fact.Share("level", r.level))}
 }
 
+// mixed is the verdict on the first two of a list.
 func mixed(list []reading, threshold fact.Fact, why fact.Code) Limiter {
 	x, y := list[0], list[1]
 	return Limiter{Kind: limitMixed, Units: []string{x.unit, y.unit}, Level: &x.level, Evidence: []Evidence{x.evidence(threshold), y.evidence(threshold)},

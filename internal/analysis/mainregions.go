@@ -46,6 +46,8 @@ const (
 	sourceDetected = "detected"
 )
 
+// sourceOf goes by the path: a program that opens a range of the same path as deepprof
+// did is not told apart.
 func (tr *timelineReader) sourceOf(r *timeline.Region) string {
 	switch {
 	case r.Domain == timeline.DetectedDomain:

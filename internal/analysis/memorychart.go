@@ -75,6 +75,8 @@ type Stall struct {
 // leastStall is the share from which a stall is listed.
 const leastStall = 0.005
 
+// stallReasons leaves out what rounds to nothing, so that shares may add up to less
+// than 1.
 func (l *launch) stallReasons() (out []Stall) {
 	for _, s := range l.stalls() {
 		if s.share >= leastStall {

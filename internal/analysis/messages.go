@@ -12,6 +12,7 @@ const maxSizes = 32
 // where that is not known.
 type messages map[int64]*MessageSize
 
+// add takes one matched exchange; transfer in nanoseconds.
 func (m messages) add(bytes, transfer int64) {
 	if m[bytes] == nil {
 		m[bytes] = &MessageSize{Bytes: bytes}

@@ -23,6 +23,8 @@ type ModuleBox struct {
 // leastBox is the share of the tree from which a module has a box.
 const leastBox = 0.001
 
+// A moduleNode is a module on its way: own and calls are outside nested modules, ns and
+// allCalls with them, known after sum.
 type moduleNode struct {
 	name         string
 	own, calls   int64
@@ -30,6 +32,7 @@ type moduleNode struct {
 	children     map[string]*moduleNode
 }
 
+// child makes the node where it is not there yet.
 func (n *moduleNode) child(name string) *moduleNode {
 	if n.children == nil {
 		n.children = map[string]*moduleNode{}
@@ -42,6 +45,7 @@ func (n *moduleNode) child(name string) *moduleNode {
 	return c
 }
 
+// sum fills in ns and allCalls from below.
 func (n *moduleNode) sum() {
 	n.ns, n.allCalls = n.own, n.calls
 	for _, c := range n.children {
@@ -74,6 +78,8 @@ func moduleTree(places []LaunchPlace) []ModuleBox {
 	return out
 }
 
+// place appends the boxes of the children, widest first. A child that is too narrow has
+// no box, and keeps its room.
 func (n *moduleNode) place(out *[]ModuleBox, path string, depth int, from, total float64) {
 	list := make([]*moduleNode, 0, len(n.children))
 	for _, c := range n.children {

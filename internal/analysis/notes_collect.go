@@ -21,6 +21,7 @@ type notes struct {
 	in       *Input               // its run is what paths are relative to; nil where no file is used
 	recorded map[string]runs.File // what the manifest says of files, by path; nil without a run
 
+	// warnings and missing may have duplicates, which merged drops.
 	warnings []Note
 	missing  []Note
 	files    []File // that something was taken from, in the order of use
@@ -137,6 +138,8 @@ func (n *notes) merged(t *timeline.Timeline) (warnings, missing []Note) {
 	return warnings, missing
 }
 
+// merged keeps the order. A note without a step goes where one with a step says the
+// same.
 func merged(notes []Note) []Note {
 	var out []Note
 	for i := range notes {

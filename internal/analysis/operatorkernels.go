@@ -18,6 +18,7 @@ const maxOperatorKernels = 4
 // all types written out, Nsight as the CUDA compiler does, with T1 and (int)4. The
 // mangled name, which Nsight has too, gives torch's spelling.
 type linker struct {
+	// kernels of the result; all maps have indexes into it.
 	kernels []Kernel
 	counted bool             // any kernel was
 	exact   map[string][]int // by name and mangled name
@@ -200,6 +201,7 @@ func (l *linker) limiter(links []workload.OperatorKernel, rest float64) *Operato
 	return &OperatorLimiter{Kind: best.kind, Units: splitUnits(best.units), Share: min(1, sums[best]/total), Coverage: min(1, told/total)}
 }
 
+// splitUnits is nil for the empty text, which strings.Split would make one unit of.
 func splitUnits(list string) []string {
 	if list == "" {
 		return nil

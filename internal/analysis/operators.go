@@ -186,6 +186,7 @@ func (or *operatorReader) passParam() []fact.Param {
 	return []fact.Param{fact.Count("new", m.Plan.MaxNewTokens)}
 }
 
+// shapesText is JSON of the shapes as torch lists them; "" where it recorded none.
 func shapesText(shapes any) string {
 	if shapes == nil {
 		return ""
@@ -252,6 +253,7 @@ func (or *operatorReader) whyZero(o *Operator, deviceSeen bool) (fact.Fact, []st
 	return fact.New(operatorUnlinked), names
 }
 
+// operatorCategory is "" where the name tells nothing. Names are in lower case.
 func operatorCategory(name string) string {
 	for _, c := range operatorCategories {
 		if slices.ContainsFunc(c.words, func(w string) bool { return strings.Contains(name, w) }) {

@@ -57,6 +57,7 @@ func (st *stageClock) otherCalls(s *Stage) []otherCall {
 	return list
 }
 
+// findOtherCalls is otherCalls without its memory.
 func (st *stageClock) findOtherCalls(s *Stage) []otherCall {
 	tl := st.tl
 	byName := make([][2]int64, len(tl.t.Names)+1) // short and long calls; the last is for names that are not known

@@ -59,6 +59,7 @@ func (st *stageClock) overlap(s *Stage) bool {
 	return len(regions) > 0 && !s.async() && st.tl.union(regions, -1) < s.Split.WallNS
 }
 
+// regionsOf finds the stage by its name where s is a copy; nil for the whole program.
 func (st *stageClock) regionsOf(s *Stage) []uint32 {
 	for i := range st.stages {
 		if &st.stages[i] == s || st.stages[i].Name == s.Name {

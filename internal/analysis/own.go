@@ -13,8 +13,10 @@ import (
 // matters for: regions that close before their work has ended, and regions during
 // which work of others ran.
 type ownWork struct {
-	work  map[uint32]*timeline.List // of each such region: numbers of timed.work, by start
-	spans []moment                  // of each range: from the first to the last of its work
+	work map[uint32]*timeline.List // of each such region: numbers of timed.work, by start
+	// spans are empty for ranges without work, and of regions that it does not matter
+	// for.
+	spans []moment // of each range: from the first to the last of its work
 }
 
 // collectOwn goes through all work once.

@@ -17,13 +17,16 @@ const maxAcross = 200
 // A recording is what is kept of a timeline after it was read: its row, and what
 // relates it to the others.
 type recording struct {
-	row     Part
-	path    string
+	row  Part
+	path string
+	// command and program are "" where the capture does not tell, or they were
+	// redacted.
 	command string
 	tool    string // version of nsys
 	epoch   int64  // see timeline.Session
 	clock   int64
 	lo, hi  int64 // first and last event
+	// kernels are by name over the whole timeline; nil of a part that is lost.
 	kernels map[string]*callTime
 
 	program   string // base name, and script of an interpreter
@@ -63,10 +66,11 @@ type jobParts struct {
 	parts  []Part
 	across *Across
 	job    *Job
-	steps  []timeline.StepRow // of a serving engine, of all timelines
-	found  []Finding          // about the ranks
-	lanes  []RankLane         // of the overview
-	names  []string           // of boxes in lanes
+	// steps are also there of a single part; found, lanes and names are not.
+	steps []timeline.StepRow // of a serving engine, of all timelines
+	found []Finding          // about the ranks
+	lanes []RankLane         // of the overview
+	names []string           // of boxes in lanes
 }
 
 // read reads the timelines beside the first, one at a time, and sums up all of them.
@@ -138,6 +142,7 @@ func (p *Part) hold(x *Across) {
 	}
 }
 
+// lostPart is the row of a timeline that cannot be read: it has its identity, and why.
 func (jb *jobReader) lostPart(path string, err error) *recording {
 	return &recording{path: path, row: Part{
 		File: jb.in.rel(path), Of: jb.in.Identity(path), Stages: []PartStage{}, Lost: new(fact.New(inputUnreadable, fact.File("file", jb.in.rel(path)), fact.Error("error", err))),
@@ -345,6 +350,7 @@ func distribution(name string, parts []*recording, of func(*Part) (int64, bool))
 	return d, true
 }
 
+// sampleStd divides by n-1; it is 0 for a single value.
 func sampleStd(all []int64, mean float64) float64 {
 	if len(all) < 2 {
 		return 0

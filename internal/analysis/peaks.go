@@ -143,6 +143,8 @@ func (pf *peakFinder) peaksOf(g *GPU) {
 	}
 }
 
+// memoryFromProperties is for a GPU without counters: the driver tells the bandwidth of
+// its memory. The clock is told only where the bandwidth was computed from it.
 func (pf *peakFinder) memoryFromProperties(g *GPU) {
 	if pf.tl == nil {
 		return
@@ -173,6 +175,8 @@ func (g *GPU) peak(id string) (Peak, bool) {
 
 // published is the dense peak that the data sheet of the GPU states, which
 // published MFU is of; the peak itself where no data sheet is known.
+// An MFU of such a peak can exceed 1 on a GPU that clocks higher than its data sheet
+// says.
 func (g *GPU) published(p Peak) Peak {
 	sheet, ok := gpu.Sheet(g.Name)
 	v := sheet.Dense[gpu.DType(p.ID)]
@@ -216,6 +220,7 @@ const (
 	basisProperties   fact.Code = "peak-properties"
 )
 
+// clockFact is zero where the clock is not known.
 func clockFact(hz float64, which fact.Code) fact.Fact {
 	if hz <= 0 {
 		return fact.Fact{}

@@ -67,6 +67,8 @@ func (jb *jobReader) medianWall() int64 {
 	return 0
 }
 
+// findStragglers names a rank that is last in most of the exchanges that somebody is
+// late for, and costs others enough: two ranks that take turns are no stragglers.
 func (jb *jobReader) findStragglers(parts []*recording) {
 	job, lates := jb.job, 0
 	for _, w := range job.Waits {

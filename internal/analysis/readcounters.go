@@ -39,8 +39,10 @@ type counterReader struct {
 	made     *countedRows
 	commands []StageCommand // of the run
 	notes    *notes
-	tl       *timed            // nil without a timeline
-	byKey    map[kernelKey]int // kernels of the result
+	tl       *timed // nil without a timeline
+	// byKey finds kernels of the result, and those that were found before under another
+	// spelling.
+	byKey map[kernelKey]int // kernels of the result
 }
 
 // read reads the reports, says why launches were counted, and sums them up by
@@ -111,6 +113,8 @@ func (cr *counterReader) readCounters(ctx context.Context) error {
 	return nil
 }
 
+// readReport takes a CSV page of ncu as well. The error of a damaged .ncu-rep is that
+// of its reader, not that it is no table.
 func readReport(path string) (*ncurep.Report, error) {
 	f, err := format.Recognize(path)
 	if err != nil {

@@ -100,6 +100,7 @@ func (r *Result) deriveGroup(g *Region) {
 
 // RegionLines are the regions as tables show them: those of one group in one line.
 // Parent is the index among the lines, and parents come first.
+// The rows are copies; Name is the path below the line that holds it.
 func (r *Result) RegionLines() []Region {
 	groupOf := map[int]int{}
 	for n := range r.RegionGroups {

@@ -80,6 +80,7 @@ func (tr *timelineReader) sumRegions() {
 	tr.groupRegions()
 }
 
+// count adds to the sum of a region and kernel.
 func count(sums map[regionGroup]*callTime, key regionGroup, more callTime) {
 	c := sums[key]
 	if c == nil {

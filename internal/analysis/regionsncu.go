@@ -38,6 +38,8 @@ func (cr *counterReader) regionsOfNcu() {
 	cr.notes.lack(regionsUnderNcu, cr.underNcu(cr.commands)...)
 }
 
+// ncuRegionRows appends a row for each region of the reports; parents come first, as
+// pick lists them.
 func (cr *counterReader) ncuRegionRows(report *pick.RegionReport) {
 	place := map[regionRef]int{}
 	for i := range report.Regions {

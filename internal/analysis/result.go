@@ -2,7 +2,17 @@
 // the times of the workload and the plan into one Result, which is all that a
 // report needs.
 //
-// It is the largest package because it makes every number and verdict: about 1,200
+// Analyze is the list of its steps. A step is a type that holds what it takes and
+// returns what it made: rows of the Result, or values for later steps. Beside that,
+// steps only add notes: warnings, what is missing, the files that they used. No step
+// changes the timeline or the counters once they are read, and none writes words:
+// package message makes them of codes.
+//
+// It owns every threshold, verdict and bound. A bound is proven or marked as an
+// estimate; a value that was not measured is absent, with the reason in Missing or in
+// a Why beside it. Results of earlier versions are brought up to date by Derive.
+//
+// It is the largest package because it makes every number and verdict: about 1,400
 // lines declare the Result, 2,400 are limiters, causes and savings, 1,700 ranks and
 // collectives, 1,000 the use of the GPU and the roofline; the rest joins timelines,
 // counters, operators and the load of a server.
@@ -108,12 +118,18 @@ type File struct {
 
 // Environment is the machine as the captures recorded it.
 type Environment struct {
-	GPUs     []GPU  `json:"gpus"`
-	Host     string `json:"host,omitempty"` // absent where it was removed
-	CPU      string `json:"cpu,omitempty"`
-	OS       string `json:"os,omitempty"`
-	Driver   string `json:"driver,omitempty"`
-	CUDA     string `json:"cuda,omitempty"`
+	// GPUs are those that ran anything, by their CUDA number; all of the machine where
+	// none did.
+	GPUs []GPU  `json:"gpus"`
+	Host string `json:"host,omitempty"` // absent where it was removed
+	// CPU, OS, Driver and CUDA come from the run, else from the first capture that
+	// names them; CUDA is the newest version that the driver supports.
+	CPU    string `json:"cpu,omitempty"`
+	OS     string `json:"os,omitempty"`
+	Driver string `json:"driver,omitempty"`
+	CUDA   string `json:"cuda,omitempty"`
+	// Nsys and Ncu are the versions that captured; where only a file is known, the one
+	// that exported it.
 	Nsys     string `json:"nsys,omitempty"`
 	Ncu      string `json:"ncu,omitempty"`
 	Software []Fact `json:"software,omitempty"` // python, torch, transformers, ...
@@ -127,13 +143,17 @@ type Fact struct {
 
 // A GPU with its limits.
 type GPU struct {
-	Device      int    `json:"device"`
-	Name        string `json:"name"`
+	// Device is the CUDA number within the process that was captured.
+	Device int    `json:"device"`
+	Name   string `json:"name"`
+	// Chip, Compute, SMs and MemoryBytes are absent where no capture describes the GPU.
 	Chip        string `json:"chip,omitempty"`
 	Compute     string `json:"compute,omitempty"` // "9.0"
 	SMs         int    `json:"sms,omitempty"`
 	MemoryBytes int64  `json:"memory_bytes,omitempty"`
-	Peaks       []Peak `json:"peaks"`
+	// Peaks are memory levels first, then data types; a limit that nothing tells is not
+	// there.
+	Peaks []Peak `json:"peaks"`
 }
 
 // A Peak is a limit of a GPU.
@@ -171,14 +191,16 @@ type Workload struct {
 
 // Model is the identity of a model.
 type Model struct {
-	Name         string `json:"name,omitempty"`
-	Family       string `json:"family,omitempty"`
-	Parameters   int64  `json:"parameters,omitempty"`
-	WeightsBytes int64  `json:"weights_bytes,omitempty"`
-	Layers       int    `json:"layers,omitempty"`
-	DType        string `json:"dtype,omitempty"`
-	Attention    string `json:"attention,omitempty"`
-	KVCache      string `json:"kv_cache,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Family string `json:"family,omitempty"`
+	// Parameters and WeightsBytes are 0 where neither the session nor a config told.
+	Parameters   int64 `json:"parameters,omitempty"`
+	WeightsBytes int64 `json:"weights_bytes,omitempty"`
+	Layers       int   `json:"layers,omitempty"`
+	// DType, Attention and KVCache are as the session, or the config, names them.
+	DType     string `json:"dtype,omitempty"`
+	Attention string `json:"attention,omitempty"`
+	KVCache   string `json:"kv_cache,omitempty"`
 }
 
 // Totals are the aggregates of the whole timeline, and of the clean run. Without
@@ -190,16 +212,17 @@ type Totals struct {
 	BusyNS    int64 `json:"busy_ns"`     // union of all GPU work, summed over devices
 	// BusyShare is the share of the wall time in which a GPU worked, the mean over
 	// the GPUs that ran anything; absent without a timeline.
-	BusyShare   *float64 `json:"busy_share,omitempty"`
-	KernelNS    int64    `json:"kernel_ns"`
-	CopyNS      int64    `json:"copy_ns"` // of copies, without sets
-	Launches    int64    `json:"launches"`
-	KernelNames int      `json:"kernel_names"`
-	Copies      int64    `json:"copies"`
-	CopyBytes   int64    `json:"copy_bytes"`
-	Sets        int64    `json:"sets"` // of memory
-	SetNS       int64    `json:"set_ns"`
-	SetBytes    int64    `json:"set_bytes"`
+	BusyShare *float64 `json:"busy_share,omitempty"`
+	// KernelNS is the GPU time of all launches, where concurrent ones count each.
+	KernelNS    int64 `json:"kernel_ns"`
+	CopyNS      int64 `json:"copy_ns"` // of copies, without sets
+	Launches    int64 `json:"launches"`
+	KernelNames int   `json:"kernel_names"`
+	Copies      int64 `json:"copies"`
+	CopyBytes   int64 `json:"copy_bytes"`
+	Sets        int64 `json:"sets"` // of memory
+	SetNS       int64 `json:"set_ns"`
+	SetBytes    int64 `json:"set_bytes"`
 	// Devices are the GPUs that ran anything.
 	Devices []DeviceBusy `json:"devices,omitempty"`
 	// Communication is absent where no kernel of that category ran.
@@ -212,11 +235,12 @@ type Totals struct {
 
 // DeviceBusy is what one GPU did over the whole timeline.
 type DeviceBusy struct {
-	Device   int      `json:"device"`
-	BusyNS   int64    `json:"busy_ns"`         // union of its work
-	Share    *float64 `json:"share,omitempty"` // BusyNS of the wall time
-	KernelNS int64    `json:"kernel_ns"`
-	Launches int64    `json:"launches"`
+	Device int      `json:"device"`
+	BusyNS int64    `json:"busy_ns"`         // union of its work
+	Share  *float64 `json:"share,omitempty"` // BusyNS of the wall time
+	// KernelNS is GPU time, as in Totals.
+	KernelNS int64 `json:"kernel_ns"`
+	Launches int64 `json:"launches"`
 }
 
 // A Scope is the launches of the regions that a run names: what they do is
@@ -224,7 +248,8 @@ type DeviceBusy struct {
 // regions have times of their own.
 type Scope struct {
 	Expressions []string `json:"expressions"` // NVTX filters as configured
-	Exclude     []string `json:"exclude,omitempty"`
+	// Exclude are filters that take launches out of the scope; none by default.
+	Exclude []string `json:"exclude,omitempty"`
 	// Default: nobody named regions, and these are what the program is about: its
 	// stages, its outermost regions, or what was detected to repeat.
 	Default bool      `json:"default,omitempty"`
@@ -237,21 +262,25 @@ type Scope struct {
 	// WallNS is the time of its regions: the union of the instances of those that
 	// are synchronous, and of the projected spans of the others, from the first to
 	// the last GPU work of an instance.
-	WallNS          int64    `json:"wall_ns"`
-	BusyNS          int64    `json:"busy_ns"`              // GPU work of the scope within that time, summed over devices
-	BusyShare       *float64 `json:"busy_share,omitempty"` // as in Totals
-	KernelNS        int64    `json:"kernel_ns"`
-	Launches        int64    `json:"launches"`
-	KernelNames     int      `json:"kernel_names"`
-	OutsideKernelNS int64    `json:"outside_kernel_ns"`
-	OutsideLaunches int64    `json:"outside_launches"`
-	Split           *Split   `json:"split,omitempty"` // of the wall time
+	WallNS    int64    `json:"wall_ns"`
+	BusyNS    int64    `json:"busy_ns"`              // GPU work of the scope within that time, summed over devices
+	BusyShare *float64 `json:"busy_share,omitempty"` // as in Totals
+	// KernelNS, Launches and KernelNames are of the launches in the scope; those with
+	// Outside of the others, wherever they lie.
+	KernelNS        int64  `json:"kernel_ns"`
+	Launches        int64  `json:"launches"`
+	KernelNames     int    `json:"kernel_names"`
+	OutsideKernelNS int64  `json:"outside_kernel_ns"`
+	OutsideLaunches int64  `json:"outside_launches"`
+	Split           *Split `json:"split,omitempty"` // of the wall time
 }
 
 // An Aggregate is one measure over the repeats of the clean run.
 type Aggregate struct {
-	Name string  `json:"name"` // prefill_ms, decode_ms, ttft_ms, token_ms, tokens_per_s, peak_memory_bytes
-	Unit string  `json:"unit"` // ms, byte, tokens/s, images/s
+	Name string `json:"name"` // prefill_ms, decode_ms, ttft_ms, token_ms, tokens_per_s, peak_memory_bytes
+	Unit string `json:"unit"` // ms, byte, tokens/s, images/s
+	// N values were measured, at least one; Std is of a sample, and 0 for one value.
+	// All others are in Unit.
 	N    int     `json:"n"`
 	Mean float64 `json:"mean"`
 	Std  float64 `json:"std"`
@@ -279,6 +308,8 @@ type Stage struct {
 	// Name says (engine.StepKind); each may have another batch.
 	Steps bool `json:"steps,omitempty"`
 
+	// CleanMS, its deviation and CleanTimes are absent without an unprofiled run that
+	// timed the stage by itself. The workload measures them.
 	CleanMS    *float64 `json:"clean_ms,omitempty"` // mean per pass, unprofiled
 	CleanStdMS *float64 `json:"clean_std_ms,omitempty"`
 	NsysMS     *float64 `json:"nsys_ms,omitempty"` // mean per pass, under nsys
@@ -341,6 +372,7 @@ type Stage struct {
 
 // A Spread is how the times of passes differ.
 type Spread struct {
+	// N passes, at least one; times are milliseconds.
 	N        int     `json:"n"`
 	MedianMS float64 `json:"median_ms"`
 	MinMS    float64 `json:"min_ms"`
@@ -357,6 +389,7 @@ type SubMS struct {
 // A Split divides wall time: the parts of Busy and Idle add up to it. That of a
 // region or a stage is by its own work.
 type Split struct {
+	// WallNS is BusyNS and IdleNS, summed over instances; nanoseconds under nsys.
 	WallNS int64      `json:"wall_ns"`
 	BusyNS int64      `json:"busy_ns"`
 	IdleNS int64      `json:"idle_ns"`
@@ -380,6 +413,7 @@ type Split struct {
 
 // A Bound is the most that a change can save.
 type Bound struct {
+	// NS is at most OfNS; both are of all passes in the timeline.
 	NS    int64    `json:"ns"`
 	OfNS  int64    `json:"of_ns"`           // the time that it is held against, of all passes
 	Times string   `json:"times"`           // of which run that time is: clean or nsys
@@ -388,6 +422,7 @@ type Bound struct {
 
 // A TimePart is a named share of time.
 type TimePart struct {
+	// ID of a category or a cause; "region" where Label names a region of the host.
 	ID    string   `json:"id"`
 	Label string   `json:"label,omitempty"` // of a category, as its rules name it; causes have none
 	NS    int64    `json:"ns"`
@@ -398,9 +433,11 @@ type TimePart struct {
 type Utilization struct {
 	// Method: analytic (model's FLOPs or bytes over the unprofiled time) or
 	// counters (counted work extrapolated over the region).
-	Method   string   `json:"method"`
-	Value    *float64 `json:"value,omitempty"`    // share of Peak; absent with Why. A GPU that clocks higher than its data sheet can exceed 1
-	AtLeast  bool     `json:"at_least,omitempty"` // Value is a proven lower bound; Why says what it leaves out
+	Method  string   `json:"method"`
+	Value   *float64 `json:"value,omitempty"`    // share of Peak; absent with Why. A GPU that clocks higher than its data sheet can exceed 1
+	AtLeast bool     `json:"at_least,omitempty"` // Value is a proven lower bound; Why says what it leaves out
+	// Achieved is FLOPs or bytes a second, in the unit of Peak; 0 where Value is absent
+	// for want of a time or a peak.
 	Achieved float64  `json:"achieved,omitempty"` // per second
 	Peak     Peak     `json:"peak"`
 	Seconds  float64  `json:"seconds,omitempty"`  // the time it is over

@@ -24,12 +24,13 @@ type Job struct {
 
 // A Node is the ranks of one host.
 type Node struct {
-	Host     string `json:"host"`
-	Ranks    []int  `json:"ranks"`   // indexes into Result.Parts
-	WallNS   int64  `json:"wall_ns"` // of its slowest rank
-	BusyNS   int64  `json:"busy_ns"` // summed over its ranks
-	KernelNS int64  `json:"kernel_ns"`
-	Launches int64  `json:"launches"`
+	Host   string `json:"host"`
+	Ranks  []int  `json:"ranks"`   // indexes into Result.Parts
+	WallNS int64  `json:"wall_ns"` // of its slowest rank
+	BusyNS int64  `json:"busy_ns"` // summed over its ranks
+	// KernelNS and Launches are summed over its ranks as well.
+	KernelNS int64 `json:"kernel_ns"`
+	Launches int64 `json:"launches"`
 	// CommunicationNS and ExposedNS are summed over its ranks.
 	CommunicationNS int64 `json:"communication_ns"`
 	ExposedNS       int64 `json:"exposed_ns"`
@@ -87,15 +88,18 @@ type Collective struct {
 
 // A MessageSize is the matched exchanges of one kind with messages of one size.
 type MessageSize struct {
-	Bytes        int64    `json:"bytes"`
-	Matched      int64    `json:"matched"`
-	TransferNS   int64    `json:"transfer_ns"` // summed over exchanges: the shortest duration over the ranks for each
+	Bytes      int64 `json:"bytes"`
+	Matched    int64 `json:"matched"`
+	TransferNS int64 `json:"transfer_ns"` // summed over exchanges: the shortest duration over the ranks for each
+	// BusBandwidth is in bytes per second, as in Collective; absent where the kind has
+	// no factor.
 	BusBandwidth *float64 `json:"bus_bandwidth,omitempty"`
 }
 
 // A RankWait is how one rank waits, and lets others wait.
 type RankWait struct {
-	Part       int   `json:"part"` // index into Result.Parts
+	Part int `json:"part"` // index into Result.Parts
+	// TransferNS and WaitNS divide its time in matched exchanges, as in Collective.
 	TransferNS int64 `json:"transfer_ns"`
 	WaitNS     int64 `json:"wait_ns"`
 	// Late counts the exchanges that this rank entered last, by more than the

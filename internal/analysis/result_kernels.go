@@ -9,27 +9,33 @@ import (
 // A Kernel is all launches of one kernel with the same grid and block, within the
 // scope.
 type Kernel struct {
-	ID       string   `json:"id"` // stable within the result, safe in a URL
+	ID string `json:"id"` // stable within the result, safe in a URL
+	// Name is demangled, as nsys writes it, or ncu where only counters have it; Short
+	// has neither arguments nor template parameters. Mangled is absent where it is not
+	// known, or longer than it is worth.
 	Name     string   `json:"name"`
 	Short    string   `json:"short"`
 	Mangled  string   `json:"mangled,omitempty"`
 	Grid     [3]int64 `json:"grid"`
 	Block    [3]int64 `json:"block"`
 	Category string   `json:"category"` // ID of a category; "other" where no rule matched
-	Rule     string   `json:"rule,omitempty"`
+	// Rule is the name of the rule that chose Category; absent where none matched.
+	Rule string `json:"rule,omitempty"`
 
 	// Untimed: the scope has no launch of it, or there is no timeline. Calls,
 	// the times and Share are 0 then and mean nothing; Counted.DurationNS is
 	// what ncu measured.
-	Untimed   bool        `json:"untimed,omitempty"`
-	Calls     int64       `json:"calls"`
-	TotalNS   int64       `json:"total_ns"`
-	MeanNS    float64     `json:"mean_ns"`
-	MedianNS  float64     `json:"median_ns"`
-	MinNS     int64       `json:"min_ns"`
-	MaxNS     int64       `json:"max_ns"`
-	StddevNS  float64     `json:"stddev_ns"` // of a sample; 0 for one call
-	Share     float64     `json:"share"`     // of kernel time in the scope
+	Untimed bool `json:"untimed,omitempty"`
+	// Calls and times are of the launches in the scope, in nanoseconds.
+	Calls    int64   `json:"calls"`
+	TotalNS  int64   `json:"total_ns"`
+	MeanNS   float64 `json:"mean_ns"`
+	MedianNS float64 `json:"median_ns"`
+	MinNS    int64   `json:"min_ns"`
+	MaxNS    int64   `json:"max_ns"`
+	StddevNS float64 `json:"stddev_ns"` // of a sample; 0 for one call
+	Share    float64 `json:"share"`     // of kernel time in the scope
+	// Stages have the part of them that ran in each stage, in their order.
 	Stages    []StageTime `json:"stages,omitempty"`
 	Histogram *Histogram  `json:"histogram,omitempty"` // of durations
 	// Places are what launches it, those with most of its time first.
@@ -37,14 +43,18 @@ type Kernel struct {
 	// Steps are the steps that launch it; nil where the timeline has none, or none does.
 	Steps *KernelSteps `json:"steps,omitempty"`
 
+	// Registers of a thread, and shared memory of a block in bytes: of the timeline,
+	// else of the counted launch; 0 where neither tells.
 	Registers     int32   `json:"registers,omitempty"`
 	StaticShared  int32   `json:"static_shared_bytes,omitempty"`
 	DynamicShared int32   `json:"dynamic_shared_bytes,omitempty"`
 	Waves         float64 `json:"waves,omitempty"` // of blocks over the GPU
 
-	Reason  *fact.Fact `json:"reason,omitempty"` // why it was, or was not, counted
-	Counted *Counted   `json:"counted,omitempty"`
-	Limiter Limiter    `json:"limiter"`
+	Reason *fact.Fact `json:"reason,omitempty"` // why it was, or was not, counted
+	// Counted is the launch that speaks for the kernel; absent where none was counted.
+	Counted *Counted `json:"counted,omitempty"`
+	// Limiter is always there: without a verdict its Kind is "" and Why has the reason.
+	Limiter Limiter `json:"limiter"`
 	// OtherLimiters are the verdicts on counted launches that last longer or
 	// shorter than those which Limiter is about, where they are others.
 	OtherLimiters []OtherLimiter `json:"other_limiters,omitempty"`
@@ -67,6 +77,7 @@ type Kernel struct {
 
 // Rest sums the kernels of the least time where there are too many to list.
 type Rest struct {
+	// Kernels are rows, of one grid and block each; Calls and NS sum their launches.
 	Kernels int      `json:"kernels"`
 	Calls   int64    `json:"calls"`
 	NS      int64    `json:"ns"`
@@ -75,6 +86,7 @@ type Rest struct {
 
 // StageTime is the time of a kernel within a stage.
 type StageTime struct {
+	// Stage by its name; a launch in two nested stages counts in both.
 	Stage string   `json:"stage"`
 	Calls int64    `json:"calls"`
 	NS    int64    `json:"ns"`
@@ -83,14 +95,19 @@ type StageTime struct {
 
 // A Histogram has Counts[i] values from Bounds[i] up to Bounds[i+1].
 type Histogram struct {
+	// Bounds has one entry more than Counts; the last bin holds its upper bound too.
 	Bounds []float64 `json:"bounds"`
 	Counts []int64   `json:"counts"`
 }
 
 // Counted is what ncu counted of one launch of a kernel.
 type Counted struct {
-	Report     string      `json:"report"` // file
-	Launch     int         `json:"launch"` // ID in it
+	Report string `json:"report"` // file
+	Launch int    `json:"launch"` // ID in it
+	// DurationNS is the time under ncu, which is longer than in the timeline for short
+	// kernels; 0 where it was not measured. ClockHz is the mean clock of the SMs during
+	// it, 0 where that is not known or cannot be. Passes is how often ncu replayed the
+	// launch.
 	DurationNS float64     `json:"duration_ns,omitempty"`
 	ClockHz    float64     `json:"clock_hz,omitempty"`
 	Passes     int         `json:"passes,omitempty"`
@@ -109,6 +126,8 @@ type Counted struct {
 
 // A Metric is a counter as measured.
 type Metric struct {
+	// Section and Label are the headings of the report; absent in pages without
+	// sections. Unit is the base unit of Value, absent for a plain count.
 	Section string  `json:"section,omitempty"`
 	Name    string  `json:"name"`
 	Label   string  `json:"label,omitempty"`
@@ -119,8 +138,9 @@ type Metric struct {
 
 // RuleWords is what a rule of NVIDIA's says.
 type RuleWords struct {
-	Rule    string   `json:"rule"`
-	Section string   `json:"section,omitempty"`
+	Rule    string `json:"rule"`
+	Section string `json:"section,omitempty"`
+	// Title and Text are NVIDIA's own words, with links written out.
 	Title   string   `json:"title,omitempty"`
 	Text    string   `json:"text"`
 	Kind    string   `json:"kind"`              // ok, warning, error, optimization
@@ -154,8 +174,10 @@ func (l *Limiter) same(m *Limiter) bool { return l.Kind == m.Kind && slices.Equa
 
 // An OtherLimiter is what limits some launches of a kernel.
 type OtherLimiter struct {
-	Report     string  `json:"report"` // file
-	Launch     int     `json:"launch"` // ID in it, the one that speaks for them
+	Report string `json:"report"` // file
+	Launch int    `json:"launch"` // ID in it, the one that speaks for them
+	// TimelineNS is how long these launches last, in the mean of the counted one's
+	// like.
 	TimelineNS float64 `json:"timeline_ns"`
 	Calls      int64   `json:"calls"` // launches that last about as long
 	Share      float64 `json:"share"` // of the time of the kernel
@@ -164,7 +186,8 @@ type OtherLimiter struct {
 
 // Evidence is a value with the threshold that it was held against.
 type Evidence struct {
-	Metric    string    `json:"metric,omitempty"` // name of a counter; absent where Of says what the value is
+	Metric string `json:"metric,omitempty"` // name of a counter; absent where Of says what the value is
+	// Of says what a value is that is no counter; zero where Metric does.
 	Of        fact.Fact `json:"of,omitzero"`
 	Value     float64   `json:"value"`
 	Unit      string    `json:"unit,omitempty"`
@@ -174,8 +197,9 @@ type Evidence struct {
 // A CategoryTime sums the kernels of one category. Without a timeline it holds
 // the label alone.
 type CategoryTime struct {
-	ID      string   `json:"id"`
-	Label   string   `json:"label"`
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	// NS, Calls and Share are of the scope; Share is of its GPU time.
 	NS      int64    `json:"ns"`
 	Calls   int64    `json:"calls"`
 	Share   float64  `json:"share"`
@@ -184,9 +208,12 @@ type CategoryTime struct {
 
 // An Operator is a row of the torch profiler.
 type Operator struct {
-	Name          string  `json:"name"`
-	Shapes        string  `json:"shapes,omitempty"`
-	Calls         int64   `json:"calls"`
+	Name string `json:"name"`
+	// Shapes of the inputs, as JSON; absent where torch did not record them.
+	Shapes string `json:"shapes,omitempty"`
+	Calls  int64  `json:"calls"`
+	// Self times are without operators that it calls, Total with them; microseconds
+	// under the torch profiler, summed over Calls.
 	SelfCPUUS     float64 `json:"self_cpu_us"`
 	TotalCPUUS    float64 `json:"total_cpu_us"`
 	SelfDeviceUS  float64 `json:"self_device_us"`
@@ -228,6 +255,7 @@ type OperatorKernel struct {
 
 // OperatorRest sums kernels of an operator.
 type OperatorRest struct {
+	// Kernels are names; Calls and US sum their launches, in microseconds.
 	Kernels int64   `json:"kernels"`
 	Calls   int64   `json:"calls"`
 	US      float64 `json:"us"`
@@ -245,6 +273,8 @@ type OperatorLimiter struct {
 
 // Profiled is the pass that the torch profiler watched.
 type Profiled struct {
+	// PromptTokens and NewTokens are what the pass read and made; 0 where the session
+	// did not tell.
 	PromptTokens int64       `json:"prompt_tokens,omitempty"`
 	NewTokens    int64       `json:"new_tokens,omitempty"`
 	OperatorUS   float64     `json:"operator_us"` // self device time of all operators
@@ -254,6 +284,8 @@ type Profiled struct {
 
 // A Roofline holds roofs and points. Points name their roofs.
 type Roofline struct {
+	// Roofs are the limits at the clock of the counted launch that ran longest; empty
+	// without counters.
 	Roofs  []Peak    `json:"roofs"`
 	Points []Point   `json:"points"`
 	Why    fact.Fact `json:"why,omitzero"` // why there is none
@@ -263,9 +295,10 @@ type Roofline struct {
 
 // A Point is a kernel against one compute roof and one memory level.
 type Point struct {
-	Kernel    string  `json:"kernel"` // ID
-	DType     string  `json:"dtype"`  // ID of the compute roof
-	Memory    string  `json:"memory"` // dram, l2, l1
+	Kernel string `json:"kernel"` // ID
+	DType  string `json:"dtype"`  // ID of the compute roof
+	Memory string `json:"memory"` // dram, l2, l1
+	// Intensity is FLOPs for each byte of Memory.
 	Intensity float64 `json:"intensity"`
 	FLOPS     float64 `json:"flops"`    // achieved, per second
 	Attained  float64 `json:"attained"` // share of min(roof, intensity x bandwidth)
@@ -274,13 +307,17 @@ type Point struct {
 
 // An Opportunity is a change and the most that it can save.
 type Opportunity struct {
-	ID       string    `json:"id"`
-	Kind     string    `json:"kind"`  // roofline, gaps, host, alloc, calls, fusion, copies, occupancy, sync
-	Title    fact.Fact `json:"title"` // the change
-	Stage    string    `json:"stage,omitempty"`
-	Kernels  []string  `json:"kernels,omitempty"`    // IDs
-	Seconds  float64   `json:"seconds"`              // upper bound over the scope, or the whole run
-	Estimate *float64  `json:"estimate_s,omitempty"` // what is likely, where that is far below the bound
+	// ID is stable for one program: the kind, with the stage or kernel that it is
+	// about.
+	ID    string    `json:"id"`
+	Kind  string    `json:"kind"`  // roofline, gaps, host, alloc, calls, fusion, copies, occupancy, sync
+	Title fact.Fact `json:"title"` // the change
+	// Stage is the one that most of the saving lies in; absent where none has half of
+	// it.
+	Stage    string   `json:"stage,omitempty"`
+	Kernels  []string `json:"kernels,omitempty"`    // IDs
+	Seconds  float64  `json:"seconds"`              // upper bound over the scope, or the whole run
+	Estimate *float64 `json:"estimate_s,omitempty"` // what is likely, where that is far below the bound
 	// Estimated: Seconds is no proven bound. Of idle time it is that of the cause: work
 	// of the host that is hidden behind kernels now may come to light, or the reverse.
 	Estimated bool        `json:"estimated,omitempty"`
@@ -303,6 +340,7 @@ type Finding struct {
 
 // An Overview is the timeline, aggregated so that it can be drawn.
 type Overview struct {
+	// StartNS and EndNS are by the clock of the capture; boxes count from StartNS.
 	StartNS int64    `json:"start_ns"`
 	EndNS   int64    `json:"end_ns"`
 	Names   []string `json:"names"` // of boxes
@@ -327,9 +365,10 @@ type RankLane struct {
 // A Lane is a row of the timeline: steps, layers by stream, NVTX ranges of a thread
 // and depth, the work of a stream, or CUDA calls of a thread.
 type Lane struct {
-	Kind   string    `json:"kind"`  // step, layer, nvtx, kernel, copy, api
-	Label  string    `json:"label"` // "GPU 0 stream 7", "python (123) NVTX"
-	Group  string    `json:"group"` // process or device that it belongs to
+	Kind  string `json:"kind"`  // step, layer, nvtx, kernel, copy, api
+	Label string `json:"label"` // "GPU 0 stream 7", "python (123) NVTX"
+	Group string `json:"group"` // process or device that it belongs to
+	// Depth of NVTX ranges, 0 for the outermost.
 	Depth  int       `json:"depth,omitempty"`
 	Exact  bool      `json:"exact"`             // boxes are events, not sums
 	Events int64     `json:"events"`            // that the lane stands for
@@ -353,17 +392,22 @@ type Box struct {
 
 // Method is how it was measured.
 type Method struct {
+	// Commands are those of all attempts, in the order in which they ran; none without
+	// a run.
 	Commands []StageCommand `json:"commands,omitempty"`
 	// UnprofiledS is how long the program took without a profiler, in seconds,
 	// where it was timed as a whole; 0 where that is not known.
 	UnprofiledS float64 `json:"unprofiled_s,omitempty"`
 	// OverheadLimit is the overhead above which a lighter capture is advised.
-	OverheadLimit float64     `json:"overhead_limit,omitempty"`
-	Deviations    []Deviation `json:"deviations,omitempty"`
-	Ladder        []Note      `json:"ladder,omitempty"` // replay modes tried, with reasons
-	Picked        *Picked     `json:"picked,omitempty"`
-	Clock         fact.Fact   `json:"clock,omitzero"` // what the counters were taken under
-	Thresholds    []fact.Fact `json:"thresholds,omitempty"`
+	OverheadLimit float64 `json:"overhead_limit,omitempty"`
+	// Deviations are settings that a step had to change.
+	Deviations []Deviation `json:"deviations,omitempty"`
+	Ladder     []Note      `json:"ladder,omitempty"` // replay modes tried, with reasons
+	// Picked is absent where nothing was counted. Thresholds are those of every
+	// decision.
+	Picked     *Picked     `json:"picked,omitempty"`
+	Clock      fact.Fact   `json:"clock,omitzero"` // what the counters were taken under
+	Thresholds []fact.Fact `json:"thresholds,omitempty"`
 	// Assumptions are what FLOPs and bytes by analysis of the model rest on.
 	Assumptions []Note `json:"assumptions,omitempty"`
 	// Annotation is what deepprof's own ranges came to: processes, numbers, cost.
@@ -372,6 +416,8 @@ type Method struct {
 
 // StageCommand is what a stage ran.
 type StageCommand struct {
+	// Stage is the name of the pipeline step; Command a line for a shell; Seconds 0
+	// where it was not timed.
 	Stage   string  `json:"stage"`
 	Command string  `json:"command"`
 	Seconds float64 `json:"seconds,omitempty"`
@@ -380,8 +426,9 @@ type StageCommand struct {
 
 // A Deviation is a setting that profiling required to be different.
 type Deviation struct {
-	Stage      string      `json:"stage,omitempty"` // stages that it applied to, with commas
-	Key        string      `json:"key"`
+	Stage string `json:"stage,omitempty"` // stages that it applied to, with commas
+	Key   string `json:"key"`
+	// Configured and Used are values as the configuration writes them.
 	Configured string      `json:"configured"`
 	Used       string      `json:"used"`
 	Why        []fact.Fact `json:"why"`
@@ -396,17 +443,20 @@ type RegionCoverage struct {
 
 // Picked sums up the choice of launches to count.
 type Picked struct {
-	Groups      int     `json:"groups"`       // kernel, grid and block
+	Groups int `json:"groups"` // kernel, grid and block
+	// Chosen were planned to be counted, Counted are those of which a launch was.
 	Chosen      int     `json:"chosen"`       //
 	Counted     int     `json:"counted"`      //
 	Coverage    float64 `json:"coverage"`     // of GPU time in the chosen regions
 	CoverageAll float64 `json:"coverage_all"` // of all GPU time
 	// ByRegion is the coverage of each region that was asked for and of each
 	// outermost one, where there are several.
-	ByRegion     []RegionCoverage `json:"by_region,omitempty"`
-	LeftOut      []Note           `json:"left_out,omitempty"` // collectives and the like
-	CutOff       []Note           `json:"cut_off,omitempty"`  // by top_n, coverage or the budget
-	Begins       *fact.Fact       `json:"begins,omitempty"`   // where counting of a server began, and why there
-	PredictedSec float64          `json:"predicted_s,omitempty"`
-	ActualSec    float64          `json:"actual_s,omitempty"`
+	ByRegion []RegionCoverage `json:"by_region,omitempty"`
+	LeftOut  []Note           `json:"left_out,omitempty"` // collectives and the like
+	CutOff   []Note           `json:"cut_off,omitempty"`  // by top_n, coverage or the budget
+	Begins   *fact.Fact       `json:"begins,omitempty"`   // where counting of a server began, and why there
+	// PredictedSec and ActualSec are the time of ncu, of all its commands; 0 where
+	// nothing predicted it, or no run timed it.
+	PredictedSec float64 `json:"predicted_s,omitempty"`
+	ActualSec    float64 `json:"actual_s,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 // repeat of a program. Where one timeline holds several processes of a job, each
 // is a part. Times are of that part alone.
 type Part struct {
+	// File is relative to the run; the same for all processes of one timeline.
 	File string            `json:"file"`
 	Of   timeline.Identity `json:"of"`
 	// Details: kernels, regions, stages, findings and the other details of the
@@ -20,9 +21,10 @@ type Part struct {
 	StartUTC string `json:"start_utc,omitempty"` // of the capture, RFC 3339 without a zone
 	WallNS   int64  `json:"wall_ns"`             // first to last event
 	BusyNS   int64  `json:"busy_ns"`             // union of all GPU work, summed over devices
-	KernelNS int64  `json:"kernel_ns"`
-	CopyNS   int64  `json:"copy_ns"`
-	Launches int64  `json:"launches"`
+	// KernelNS is GPU time, CopyNS that of copies without sets.
+	KernelNS int64 `json:"kernel_ns"`
+	CopyNS   int64 `json:"copy_ns"`
+	Launches int64 `json:"launches"`
 	// Communication is absent where no kernel of that category ran.
 	Communication *Communication `json:"communication,omitempty"`
 	Stages        []PartStage    `json:"stages"`
@@ -34,24 +36,27 @@ type Part struct {
 
 // A PartStage is how long a stage took in one part.
 type PartStage struct {
-	Stage  string `json:"stage"`
-	Passes int    `json:"passes"`
-	WallNS int64  `json:"wall_ns"` // of all passes
-	PassNS int64  `json:"pass_ns"` // mean of a pass
+	Stage string `json:"stage"`
+	// Passes in this part; 0 where it has none, and the times mean nothing then.
+	Passes int   `json:"passes"`
+	WallNS int64 `json:"wall_ns"` // of all passes
+	PassNS int64 `json:"pass_ns"` // mean of a pass
 	// OverMedian is PassNS over that of the median part, minus 1.
 	OverMedian *float64 `json:"over_median,omitempty"`
 	// BusyNS is the part of it in which a kernel ran; absent where no GPU work was
 	// recorded.
-	BusyNS   *int64 `json:"busy_ns,omitempty"`
-	Launches int64  `json:"launches,omitempty"`
+	BusyNS *int64 `json:"busy_ns,omitempty"`
+	// Launches are of all passes.
+	Launches int64 `json:"launches,omitempty"`
 }
 
 // Across sums up the parts that could be read.
 type Across struct {
 	// By is what tells the parts apart: rank, process, window, repeat; file where
 	// nothing else does.
-	By    []string `json:"by"`
-	Parts int      `json:"parts"`
+	By []string `json:"by"`
+	// Parts is how many could be read: sums and distributions are of these.
+	Parts int `json:"parts"`
 	// Times are distributions of numbers of parts: wall, busy, kernels, copies,
 	// communication, exposed. Stages are those of the mean time of a pass, by the
 	// name of the stage.
@@ -64,9 +69,10 @@ type Across struct {
 
 // A Distribution is one number of each part.
 type Distribution struct {
-	Name     string  `json:"name"`
-	N        int     `json:"n"`      // parts that have it
-	SumNS    int64   `json:"sum_ns"` // over these parts
+	Name  string `json:"name"`
+	N     int    `json:"n"`      // parts that have it
+	SumNS int64  `json:"sum_ns"` // over these parts
+	// MinNS, MedianNS and MaxNS are over these parts.
 	MinNS    int64   `json:"min_ns"`
 	MedianNS int64   `json:"median_ns"`
 	MaxNS    int64   `json:"max_ns"`
@@ -79,7 +85,8 @@ type Distribution struct {
 
 // A KernelAcross is a kernel, by its name, over all parts.
 type KernelAcross struct {
-	Name     string `json:"name"`
+	Name string `json:"name"`
+	// Category is an ID, as in Kernel.
 	Category string `json:"category"`
 	Parts    int    `json:"parts"`    // that launched it
 	Launches int64  `json:"launches"` // summed over parts

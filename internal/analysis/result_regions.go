@@ -11,13 +11,16 @@ type Region struct {
 	// read from a file.
 	id uint32
 
-	Path    string `json:"path"` // as docs/regions.md writes it
-	Name    string `json:"name"` // last part
-	Parent  int    `json:"parent"`
-	Depth   int    `json:"depth"`
-	Process *int   `json:"process,omitempty"` // set in rows per process
-	Device  *int   `json:"device,omitempty"`
-	Style   string `json:"style,omitempty"` // pushpop or startend
+	Path string `json:"path"` // as docs/regions.md writes it
+	Name string `json:"name"` // last part
+	// Parent is an index into Result.Regions, -1 for an outermost one; Depth is 0
+	// there.
+	Parent  int  `json:"parent"`
+	Depth   int  `json:"depth"`
+	Process *int `json:"process,omitempty"` // set in rows per process
+	// Device is the CUDA number, set in rows per device.
+	Device *int   `json:"device,omitempty"`
+	Style  string `json:"style,omitempty"` // pushpop or startend
 	// Source says who made it: program, injected (deepprof run put it around
 	// modules and stages) or detected (found in what repeats; nobody marked it).
 	Source string `json:"source,omitempty"`
@@ -30,9 +33,11 @@ type Region struct {
 	// NcuNS is what ncu took for its ranges or launches, where Times is "ncu".
 	NcuNS int64 `json:"ncu_ns,omitempty"`
 
+	// Instances are the ranges of this path in the timeline.
 	Instances   int64 `json:"instances"`
 	WallNS      int64 `json:"wall_ns"`      // on the host, summed
 	ProjectedNS int64 `json:"projected_ns"` // first to last GPU work launched inside, summed
+	// Kernels were launched inside, nested ranges included; KernelNS is their GPU time.
 	Kernels     int64 `json:"kernels"`
 	KernelNS    int64 `json:"kernel_ns"`
 	SelfKernels int64 `json:"self_kernels"` // outside nested ranges

@@ -7,6 +7,7 @@ import (
 
 // Serving is what a server and its clients did.
 type Serving struct {
+	// Engine and Load are as windows.json names them; "" where it does not tell.
 	Engine string      `json:"engine"`
 	Load   string      `json:"load"`            // client, command or none
 	Shape  *load.Shape `json:"shape,omitempty"` // what the client sent
@@ -46,7 +47,8 @@ type StepClass struct {
 	Kind     engine.StepKind `json:"kind"`
 	BatchMin int             `json:"batch_min"` // sequences; -1 where names do not tell
 	BatchMax int             `json:"batch_max"`
-	Steps    int             `json:"steps"`
+	// Steps of all profiled windows, at least one.
+	Steps int `json:"steps"`
 
 	// Tokens of the step, means: of prompts, and of sequences that decode; beside them
 	// how they spread. Absent where names do not tell.
@@ -97,7 +99,8 @@ type StepClass struct {
 // NextToken divides the mean time from one step that decodes to the next. The
 // parts add up to PeriodNS.
 type NextToken struct {
-	Steps    int     `json:"steps"` // that decode
+	Steps int `json:"steps"` // that decode
+	// PeriodNS is nanoseconds, as the parts are: means over steps that decode.
 	PeriodNS float64 `json:"period_ns"`
 	BusyNS   float64 `json:"busy_ns"`    // the GPU runs work of decode steps
 	IdleNS   float64 `json:"idle_ns"`    // the GPU waits inside decode steps

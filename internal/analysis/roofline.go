@@ -101,6 +101,8 @@ func (l *launch) rulesOtherwise(v *Limiter) {
 	v.Why = append(v.Why, fact.New(codeRulesDiffer, fact.Share("share", memory/100)))
 }
 
+// gatherPoints lists the points of all kernels, or says why there are none. A point
+// that lies clearly above its roof is an error of measurement, and is told.
 func (j *judgment) gatherPoints() {
 	r := &j.roofline
 	for i := range j.kernels {

@@ -31,11 +31,13 @@ type runRecord struct {
 	deviations  []Deviation
 	files       map[string]runs.File // of the manifest, by path; nil without one
 
+	// memoryHz has UUIDs without the prefix GPU-, as nsys writes them.
 	memoryHz          map[string]int64 // highest clock of the memory of each GPU, by UUID
 	unprofiledSeconds float64          // mean of the unprofiled runs as a whole; 0 where that is not known
-	captured          [2]time.Time     // from the first start to the last end of nsys; zero where that is not known
-	noCounters        *runs.Outcome    // why ncu failed, nil where it did not
-	countersAhead     bool             // counters are asked for and still to be taken: the run goes on, or was stopped before
+	// captured bounds when the timeline must have begun; see checkCaptureTime.
+	captured      [2]time.Time  // from the first start to the last end of nsys; zero where that is not known
+	noCounters    *runs.Outcome // why ncu failed, nil where it did not
+	countersAhead bool          // counters are asked for and still to be taken: the run goes on, or was stopped before
 }
 
 // readRun takes from the run directory what the pipeline recorded.
@@ -56,6 +58,7 @@ func readRun(in *Input, n *notes) *runRecord {
 	return r
 }
 
+// readManifest leaves all absent for a folder that is no run, without a word.
 func (r *runRecord) readManifest(in *Input, n *notes) {
 	m, err := runs.ReadManifest(in.Run)
 	if errors.Is(err, runs.ErrNotRun) {
@@ -83,6 +86,8 @@ func (r *runRecord) readManifest(in *Input, n *notes) {
 	}
 }
 
+// takeStep takes what one step of the pipeline left: files, commands, warnings. Steps
+// come in the order of the manifest, in which the unprofiled run is first.
 func (r *runRecord) takeStep(s *runs.Step, n *notes) {
 	for _, f := range s.Files() {
 		r.files[f.Path] = f
@@ -281,6 +286,8 @@ func addDeviation(list []Deviation, d Deviation) []Deviation {
 	return append(list, d)
 }
 
+// readEnv takes the machine that captured; UUIDs lose their prefix, as nsys writes
+// them.
 func (r *runRecord) readEnv(run string, n *notes) {
 	var e runs.Env
 	if !readRecord(run, "env.json", json.Unmarshal, &e, n) {
@@ -307,6 +314,7 @@ func (r *runRecord) readEnv(run string, n *notes) {
 	}
 }
 
+// readInputs keeps a command that the manifest told: it is what a person can repeat.
 func (r *runRecord) readInputs(run string, n *notes) {
 	var in runs.Inputs
 	if !readRecord(run, "inputs.yaml", yaml.Unmarshal, &in, n) {

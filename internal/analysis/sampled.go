@@ -24,10 +24,11 @@ type Sampled struct {
 // time from its first work on the GPU to its last. Where no CUDA was traced, it is
 // the time of its ranges, which holds work that is still queued before it.
 type SampledRegion struct {
-	Path      string    `json:"path"`      // with the kind of a step of a serving engine in place of its name
-	Instances int       `json:"instances"` // with a reading
-	SpanNS    int64     `json:"span_ns"`   // of these
-	Metrics   []Sampled `json:"metrics"`
+	Path      string `json:"path"`      // with the kind of a step of a serving engine in place of its name
+	Instances int    `json:"instances"` // with a reading
+	// SpanNS is their time in nanoseconds, summed.
+	SpanNS  int64     `json:"span_ns"` // of these
+	Metrics []Sampled `json:"metrics"`
 }
 
 const (
@@ -43,6 +44,7 @@ const (
 // moments are sums by timeline.SampledMetrics.
 type moments []timeline.Moments
 
+// add takes nil for no readings.
 func (m *moments) add(more []timeline.Moments) {
 	if more == nil {
 		return

@@ -25,12 +25,14 @@ const (
 
 // savings lists what could be gained. It reads all but list.
 type savings struct {
-	th       Thresholds
-	res      *Result         // with kernels that were judged
-	tl       *timed          // never nil
+	th  Thresholds
+	res *Result // with kernels that were judged
+	tl  *timed  // never nil
+	// launchOf lacks launches in doubt: no saving may rest on them.
 	launchOf map[int]*launch // the launch that speaks for a kernel of the result
 	stages   *stageClock
-	list     []Opportunity
+	// list is in the order of finding; find sorts it.
+	list []Opportunity
 }
 
 // find lists what could be gained at most, by seconds of the scope.
@@ -68,6 +70,8 @@ func worthwhile(list []Opportunity, least float64) []Opportunity {
 }
 
 // save adds an opportunity of so many nanoseconds, inStage of them in a stage.
+// A saving of no time is dropped. Seconds are bounded by the time that it is held
+// against.
 func (sv *savings) save(o Opportunity, ns float64, stage *Stage, inStage float64) {
 	span, times := sv.span()
 	if ns <= 0 || span <= 0 {
@@ -223,8 +227,9 @@ type roofAdvice struct {
 	title, assume, how fact.Code
 	rest               float64 // 0 to 1, of its duration
 	unit               string  // that needs this time at its peak
-	by                 fact.Param
-	estimated          bool // the change may leave less: rest is no bound
+	// by names the counter, or the work, that rest is known by.
+	by        fact.Param
+	estimated bool // the change may leave less: rest is no bound
 }
 
 // hows are the advice by limiter that leaves the work of the kernel as it is: its

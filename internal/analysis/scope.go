@@ -16,7 +16,8 @@ import (
 
 // A scoped is the part of the timeline that the analysis is about.
 type scoped struct {
-	kernels []bool                 // of the timeline, by index
+	kernels []bool // of the timeline, by index
+	// match tells work that the scope launched, wherever it ran.
 	match   func(timeline.Op) bool // of any GPU work
 	selects func(nvtx.State) bool  // the ranges that are not excluded
 	regions []uint32               // outermost ones
@@ -29,6 +30,8 @@ const noKernel = ^uint32(0)
 
 // findScope resolves the expressions of the input as the choice of launches to
 // count does. Where they select nothing, everything counts.
+// It leaves tl.scope nil then, and the reason in tl.noScope, which refuses the analysis
+// where a person asked for these regions just now.
 func (tr *timelineReader) findScope() {
 	in := tr.in
 	if len(in.Include) == 0 {
@@ -105,6 +108,7 @@ func (tl *timed) matching(s *scoped, match func(nvtx.State) bool) []uint32 {
 	return tl.outer(in)
 }
 
+// stateOf is what filters are matched against inside a region.
 func stateOf(r *timeline.Region) nvtx.State {
 	if r.Kind == timeline.StartEnd {
 		return nvtx.State{Open: r.Stack}
@@ -135,6 +139,7 @@ func (tl *timed) within(id uint32, among func(uint32) bool) bool {
 
 func (tl *timed) clip(start, end int64) moment { return moment{max(start, tl.lo), min(end, tl.hi)} }
 
+// eachInstance visits instances within the timeline; those of no length are left out.
 func (tl *timed) eachInstance(id uint32, visit func(thread uint32, m moment)) {
 	for _, i := range tl.instances[id] {
 		r := &tl.t.Ranges[i]
@@ -238,6 +243,7 @@ func (s *Scope) Names() (names []string) {
 // maxScopeNames is how many regions the name of a scope lists.
 const maxScopeNames = 4
 
+// scopeName lists a few names, and how many more there are.
 func scopeName(regions []string) fact.Fact {
 	n := len(regions)
 	if n > maxScopeNames {
@@ -322,6 +328,8 @@ func (st *stageClock) stagesInScope() []*Stage {
 	return list
 }
 
+// stageInScope needs all regions of the stage to lie in the scope; the whole program
+// does not.
 func (st *stageClock) stageInScope(stage int) bool {
 	ids := st.stages[stage].ids
 	among := func(id uint32) bool { return slices.Contains(st.tl.scope.regions, id) }

@@ -70,6 +70,7 @@ func (s *Serving) even(kind load.WindowKind) bool {
 	return low >= 0.75*high
 }
 
+// more is how much y exceeds x, as a share; absent where one of them is not known.
 func more(x, y float64) *float64 {
 	if x <= 0 || y <= 0 {
 		return nil
@@ -85,6 +86,7 @@ type clientMeans struct {
 	read                                       float64 // the most places of the cache that a decode step reads for a sequence; 0 where that is not known
 }
 
+// mean is false where no window of these kinds saw a token.
 func (s *Serving) mean(kinds ...load.WindowKind) (clientMeans, bool) {
 	var m clientMeans
 	var itl, ttft, answers, contexts float64
@@ -143,6 +145,7 @@ func classSteps(steps []timeline.StepRow) []StepClass {
 	return out
 }
 
+// gapOf is 0 for the first step of a window, which has no gap before it.
 func gapOf(s timeline.StepRow) float64 {
 	if s.GapNS == nil {
 		return 0

@@ -67,6 +67,7 @@ func overTime(steps []timeline.StepRow) []StepsAt {
 	return out
 }
 
+// add sums up a step; mean turns the sums into what is stored.
 func (b *StepsAt) add(s *timeline.StepRow) {
 	b.Steps++
 	b.sum += s.StepNS
@@ -78,6 +79,7 @@ func (b *StepsAt) add(s *timeline.StepRow) {
 	}
 }
 
+// mean needs at least one step. Times are nanoseconds from the first step.
 func (b StepsAt) mean(window int, start, length int64) StepsAt {
 	b.Window, b.StartNS, b.LengthNS = window, start, length
 	b.StepNS = float64(b.sum) / float64(b.Steps)
@@ -139,6 +141,7 @@ func (tl *timed) recall(ctx context.Context, run string) (*timeline.Attribution,
 	return tl.t.WithEarlier(earlier).Captured().Attribute(), nil
 }
 
+// addStepPart adds work to the part of a class that has the name.
 func addStepPart(to map[timeline.StepClassKey]map[string]*StepPart, w timeline.StepWork, name string) {
 	parts := to[w.StepClassKey]
 	if parts == nil {

@@ -47,6 +47,7 @@ func (ut *utilizer) servingWork(s *Serving) []StepClass {
 // stepCounter counts the work of steps by what their names tell.
 type stepCounter struct {
 	model *flops.Model // nil where the run has none
+	// dtype is that of the activations, as the plan names it.
 	dtype string
 	// context is the number of keys that a sequence sees while it decodes, 0 where it
 	// is not known; read the places of the cache that the engine reads for it, 0 where

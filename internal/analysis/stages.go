@@ -19,6 +19,7 @@ const maxStages = 12
 
 // pickStages finds the stages: those that the workload timed, else the regions of
 // the scope, else prefill and decode, else the outermost regions, else the whole.
+// There are maxStages at most, but for those that the workload itself timed.
 func (tr *timelineReader) pickStages() {
 	names := stagesOf(tr.self.unprofiled)
 	if len(names) == 0 {
@@ -175,6 +176,8 @@ func (tr *timelineReader) ownStages() [][]int {
 	return list
 }
 
+// addStage makes a stage of regions, by their indexes in made.Regions; there is at
+// least one.
 func (tr *timelineReader) addStage(name string, regions []int) {
 	s := Stage{Name: name, Region: tr.made.Regions[regions[0]].Path}
 	_, s.Steps = engine.ParseStep(tr.made.Regions[regions[0]].Name)

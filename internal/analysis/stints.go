@@ -23,6 +23,7 @@ type stints struct {
 	graph      uint8         // category of whole graphs
 }
 
+// newStints sorts the work once; byFunction is the category of each function.
 func newStints(at *timeline.Attribution, byFunction []uint8, graph uint8) stints {
 	t := at.Timeline()
 	s := stints{t: t, at: at, byFunction: byFunction, graph: graph}

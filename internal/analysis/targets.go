@@ -12,6 +12,8 @@ import (
 
 // readTargets says of each kernel why it was, or was not, counted, and checks
 // that the launches counted are those that were meant.
+// Without a plan of deepprof every launch is taken as chosen. A plan of another
+// timeline is told, and not used.
 func (cr *counterReader) readTargets() error {
 	if cr.in.Targets == "" && len(cr.counted)+len(cr.ranges) == 0 {
 		return nil
@@ -45,6 +47,9 @@ func (cr *counterReader) readTargets() error {
 	return cr.verify(targets, launches)
 }
 
+// verify checks that the launches which were counted are those that were chosen, and
+// sums their counters up by region. It tells each launch how long it lasts in the
+// timeline, so that the speakers are chosen again.
 func (cr *counterReader) verify(targets *pick.Targets, launches *pick.Launches) error {
 	var results []pick.Counted
 	for _, l := range slices.Concat(cr.counted, cr.ranges) {
@@ -142,6 +147,8 @@ func (cr *counterReader) mark(m pick.Match) {
 // leftNames is how many kernels that were not counted are named for a reason.
 const leftNames = 10
 
+// picked sums up what was chosen, counted and left out. Without a plan of deepprof,
+// every kernel of the timeline could have been counted.
 func (cr *counterReader) picked(t *pick.Targets, v *pick.Verification) {
 	p := &Picked{Counted: v.Groups, Coverage: v.CoverageRegions, CoverageAll: v.CoverageAll, Groups: t.Totals.EligibleGroups, PredictedSec: t.Predicted.Seconds}
 	if t.Serving != nil && t.Serving.Begins != nil {
@@ -278,6 +285,8 @@ func emptiesCaches(commands []StageCommand) bool {
 	})
 }
 
+// reasons tells each kernel why it was chosen or not. Rows of the plan are found by
+// name, else by the mangled name, since tools write names differently.
 func (cr *counterReader) reasons(t *pick.Targets) {
 	cr.notes.use(cr.in.Targets, "targets")
 	for _, step := range t.Ladder {
@@ -357,6 +366,8 @@ func (j *judgment) countRegions() {
 	}
 }
 
+// regionCounters are nil with the reason where nothing in the region was counted. A
+// range that was measured as a whole goes before the sum of its launches.
 func (j *judgment) regionCounters(r *pick.Region, out *Region) (*RegionCounters, *fact.Fact) {
 	if r.Whole != nil && out.Process == nil && out.Device == nil {
 		c := &RegionCounters{Method: rangeReplay(j.commands), Coverage: 1, Metrics: []RegionMetric{}}
@@ -476,6 +487,7 @@ func (j *judgment) timesUnderNcu(s *pick.RegionSums) []fact.Fact {
 	return nil
 }
 
+// same compares values that may be absent.
 func same(x, y *int) bool {
 	if x == nil || y == nil {
 		return x == y

@@ -47,6 +47,7 @@ const (
 	thresholdHostGap  fact.Code = "threshold-host-gap"  // time
 )
 
+// facts list all thresholds for a reader of the report.
 func (t Thresholds) facts() []fact.Fact {
 	return []fact.Fact{
 		fact.New(thresholdReached, fact.Share("share", reachedShare)),

@@ -28,33 +28,41 @@ type timed struct {
 	scope   *scoped // the part that the analysis is about; nil for the whole
 	noScope error   // why the scope that was asked for is not there; nil where none was
 	at      *timeline.Attribution
-	around  func(kernel int) (own, all []uint32)
-	p       *palette
-	work    stints
-	works   []bool   // queues with any
-	kernel  []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
-	lo, hi  int64
-	only    int                  // the one process that used a GPU; -1 where there are several
-	steps   *timeline.StepLayers // nil where there are none, and in a brief analysis
-	engine  []timeline.StepRow   // steps of a serving engine
+	// around gives the regions around the launch of a kernel: its own one, and all.
+	around func(kernel int) (own, all []uint32)
+	p      *palette
+	work   stints
+	works  []bool   // queues with any
+	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
+	// lo and hi are the first and the last event, by the clock of the capture.
+	lo, hi int64
+	only   int                  // the one process that used a GPU; -1 where there are several
+	steps  *timeline.StepLayers // nil where there are none, and in a brief analysis
+	engine []timeline.StepRow   // steps of a serving engine
 	// recalled has work of CUDA graphs where it was captured; nil without graphs.
 	recalled *timeline.Attribution
 
-	ofLanes   *callIndex            // for the overview, until that is drawn
-	calls     *callIndex            // for paintings of a part of the work; nil before the first
-	whole     func() *painting      // of all work; it is made in the background
-	launches  func() *pick.Launches // sorted when they are asked for first
+	ofLanes  *callIndex            // for the overview, until that is drawn
+	calls    *callIndex            // for paintings of a part of the work; nil before the first
+	whole    func() *painting      // of all work; it is made in the background
+	launches func() *pick.Launches // sorted when they are asked for first
+	// paintings are of a part of the work, made when they are asked for; whole is of
+	// all.
 	paintings map[workKey]*painting
-	regions   []timeline.Region   // by ID - 1
+	regions   []timeline.Region // by ID - 1
+	// instances of region 0 are the ranges that belong to no region.
 	instances map[uint32][]uint32 // ranges of each region, by start
-	inRegion  map[regionGroup]*callTime
-	ownIn     map[regionGroup]*callTime // outside nested ranges
-	inScope   map[regionGroup]*callTime // of the launches in the scope alone
-	scopeNS   map[queueOf]int64         // kernel time in the scope
-	onDevice  map[int][]bool
-	own       ownWork
-	ahead     *lookAhead       // nil where nothing was found before it is asked for
-	nodes     map[uint32]int64 // kernels in each region that nodes of CUDA graphs launched
+	// inRegion, ownIn and inScope sum launches by region and kernel. Without a scope,
+	// inScope is inRegion itself.
+	inRegion map[regionGroup]*callTime
+	ownIn    map[regionGroup]*callTime // outside nested ranges
+	inScope  map[regionGroup]*callTime // of the launches in the scope alone
+	scopeNS  map[queueOf]int64         // kernel time in the scope
+	// onDevice marks the ranges with work on a device; filled in by rangesOf.
+	onDevice map[int][]bool
+	own      ownWork
+	ahead    *lookAhead       // nil where nothing was found before it is asked for
+	nodes    map[uint32]int64 // kernels in each region that nodes of CUDA graphs launched
 }
 
 // workKey chooses work: of one process, one device, or all.
@@ -109,8 +117,9 @@ func (r *Result) takeTimeline(t *timelineRows) {
 // neither afterwards.
 type timelineReader struct {
 	rules
-	in         *Input
-	run        *runRecord
+	in  *Input
+	run *runRecord
+	// self is what the workload measured, for the times of stages beside those of nsys.
 	self       selfTimes
 	made       *timelineRows
 	notes      *notes
@@ -249,6 +258,8 @@ func (tr *timelineReader) withoutSplits() {
 	}
 }
 
+// newTimed begins to paint the whole timeline in the background: nearly every step asks
+// for it.
 func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	var beside sync.WaitGroup
 	var calls *callIndex
@@ -398,6 +409,8 @@ func (tl *timed) split(ns []int64) Split {
 	return s
 }
 
+// sumTotals adds up the whole timeline, whatever the scope is. Aggregates stay as the
+// workload told them.
 func (tr *timelineReader) sumTotals() {
 	tl := tr.tl
 	t, tot := tl.t, &tr.made.Totals
@@ -432,6 +445,8 @@ func (tr *timelineReader) sumTotals() {
 	tot.Split = new(tr.tl.split(ns))
 }
 
+// environmentOf lists the GPUs that did any work, or all where none did, and fills in
+// what the run did not record.
 func (tr *timelineReader) environmentOf(t *timeline.Timeline) {
 	env := &tr.made.Environment
 	used := tr.tl.devices()

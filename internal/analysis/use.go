@@ -59,6 +59,7 @@ type Use struct {
 }
 
 // Uses gives what the counters of the result tell of launches.
+// The function may be called often: kernels are indexed once.
 func (r *Result) Uses() func([]LaunchSum) Use {
 	kernels := map[kernelKey]*Kernel{}
 	for i := range r.Kernels {
@@ -118,6 +119,8 @@ func most[V int64 | float64](sums map[string]V) string {
 	return firstOf(keys)
 }
 
+// use leaves a number absent where launches of less than half of the GPU time were
+// counted: what is missing could be anything.
 func (s *useSum) use(r *Result) (u Use) {
 	if s.counted == 0 || s.all == 0 {
 		return u

@@ -61,6 +61,7 @@ func (cn *conclusion) usedShare(name string, u *Utilization) fact.Fact {
 	return f
 }
 
+// firstValue is nil where no method tells a value. Methods come in the order of trust.
 func firstValue(list []Utilization) *Utilization {
 	for i := range list {
 		if list[i].Value != nil {
@@ -115,6 +116,7 @@ func (r *Result) highestOf(id string) Peak {
 	return Peak{}
 }
 
+// stageTime is the GPU time of a kernel in a stage, in nanoseconds.
 func stageTime(k *Kernel, stage string) int64 {
 	for _, t := range k.Stages {
 		if t.Stage == stage {

@@ -18,7 +18,8 @@ import (
 // that to its rows.
 type utilizer struct {
 	*counters
-	in       *Input
+	in *Input
+	// run tells how long an unprofiled run took as a whole, where no stage was timed.
 	run      *runRecord
 	self     selfTimes
 	gpus     []GPU
@@ -199,6 +200,7 @@ func (ut *utilizer) analytic(s *Stage, index int, w StageWork, seconds float64, 
 
 // utilization divides work by time and peak. More than the GPU can do is no result
 // but a contradiction.
+// The work and the time are of one pass; peaks of several GPUs are added up.
 func (ut *utilizer) utilization(u Utilization, amount float64, peakID string, stage int) Utilization {
 	if len(ut.gpus) == 0 {
 		u.Why = because(codeNoGPU)
@@ -259,6 +261,7 @@ func (ut *utilizer) stageGPUs(stage int) []*GPU {
 	return list
 }
 
+// usesGPU tells whether an instance of the stage launched work on a device.
 func (ut *utilizer) usesGPU(stage, device int) bool {
 	if !slices.Contains(ut.tl.devices(), device) {
 		return false
@@ -407,6 +410,7 @@ func (ut *utilizer) executedLess(s *Stage, counted *stageCounts) {
 	ut.notes.warnStage(s.Name, executedLess, fact.Share("share", share), fact.Share("coverage", counted.opsCover))
 }
 
+// mostOf is the type with the most operations; false where there are none.
 func mostOf(ops map[gpu.DType]float64) (gpu.DType, bool) {
 	types := slices.SortedFunc(maps.Keys(ops), func(x, y gpu.DType) int {
 		return cmp.Or(cmp.Compare(ops[y], ops[x]), cmp.Compare(x, y))

@@ -57,6 +57,8 @@ var verdicts = map[fact.Code]func(*Result, fact.Fact) fact.Fact{
 }
 
 // Verdict is what the result says in one sentence.
+// It goes by the findings alone, so that a result that was stored says what it said
+// then.
 func (r *Result) Verdict() fact.Fact {
 	for _, f := range r.Findings {
 		if make, ok := verdicts[f.Code]; ok {

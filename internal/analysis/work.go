@@ -22,7 +22,8 @@ type done struct {
 	seconds float64
 	flops   map[gpu.DType]float64
 	bytes   map[string]float64 // by memory level
-	missing []string           // what was not counted
+	// missing names counters, or patterns of them.
+	missing []string // what was not counted
 }
 
 // computed tells whether all FLOPs were counted.
@@ -47,6 +48,7 @@ func (l *launch) counts() *done {
 	return l.did
 }
 
+// compute is counts without its memory. Without a duration nothing can be told.
 func (l *launch) compute() *done {
 	d := &done{flops: map[gpu.DType]float64{}, bytes: map[string]float64{}}
 	if _, ns, ok := l.first("gpu__time_duration.sum", "gpu__time_duration.avg"); ok && ns > 0 {
@@ -133,6 +135,7 @@ func (l *launch) total(base, suffix string, seconds float64) (float64, bool) {
 	return 0, false
 }
 
+// smClock is in Hz, the mean over the launch; false where no cycles were counted.
 func (l *launch) smClock() (float64, bool) {
 	_, hz, ok := l.first("sm__cycles_elapsed.avg.per_second", "smsp__cycles_elapsed.avg.per_second", "gpc__cycles_elapsed.avg.per_second")
 	return hz, ok
@@ -241,6 +244,8 @@ func (l *launch) ofHalfPeak(fma, seconds float64) float64 {
 	return fma / (peak * hz * seconds)
 }
 
+// traffic adds the bytes of each level that were counted. A level whose counters leave
+// a part of the loads out is not there at all.
 func (l *launch) traffic(d *done) {
 	read, haveRead := l.value("dram__bytes_read.sum")
 	write, haveWrite := l.value("dram__bytes_write.sum")

@@ -1,5 +1,6 @@
 package flops
 
+// attention is one layer of it. Sizes are elements; a product of none is not counted.
 type attention struct {
 	kind          string // mha, gqa, mqa, mla
 	heads, shared int64  // of queries; of keys and values
@@ -28,6 +29,8 @@ func (a attention) expanded() int64 {
 	return mul(a.heads, sum(a.qk, a.v))
 }
 
+// readAttention takes head sizes from head_dim where the config has it, since it need
+// not be hidden_size over heads.
 func readAttention(o *object, f family, hidden int64) attention {
 	heads := max(1, o.need("num_attention_heads", "n_head", "n_heads"))
 	bias := o.flag("attention_bias", false)
@@ -68,6 +71,7 @@ func readAttention(o *object, f family, hidden int64) attention {
 	return a
 }
 
+// kindOf is the name that papers give to so many heads of keys and values.
 func kindOf(heads, shared int64) string {
 	switch shared {
 	case heads:

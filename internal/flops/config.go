@@ -84,6 +84,7 @@ type object struct {
 	wrong    []string
 }
 
+// root is where problems and what was read are collected.
 func (o *object) root() *object {
 	for o.parent != nil {
 		o = o.parent
@@ -91,6 +92,7 @@ func (o *object) root() *object {
 	return o
 }
 
+// err names everything that is wrong or missing, so that one try tells all.
 func (o *object) err() error {
 	var problems []error
 	if len(o.wrong) > 0 {
@@ -103,6 +105,7 @@ func (o *object) err() error {
 	return errors.Join(problems...)
 }
 
+// bad collects a problem; reading goes on with a value that does no harm.
 func (o *object) bad(key, format string, args ...any) {
 	r := o.root()
 	r.wrong = append(r.wrong, o.path+key+": "+fmt.Sprintf(format, args...))
@@ -225,6 +228,7 @@ func integer(v any) (int64, bool) {
 	return int64(f), ok && f == math.Trunc(f) && math.Abs(f) <= 1<<53
 }
 
+// float is a number that JSON, YAML or Go hold.
 func float(v any) (float64, bool) {
 	switch n := v.(type) {
 	case int:
@@ -240,6 +244,7 @@ func float(v any) (float64, bool) {
 	return 0, false
 }
 
+// number is a field of any number; def where it is absent, null or wrong.
 func (o *object) number(key string, def float64) float64 {
 	v, ok := o.get(key)
 	if !ok || v == nil {

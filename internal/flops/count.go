@@ -70,6 +70,8 @@ func (m *Model) cacheType(s Shape) string { return cmp.Or(s.CacheDType, m.kvType
 // maxTokens bounds the tokens of a shape.
 const maxTokens = 1 << 40
 
+// check fills in the defaults of a shape and says what of it cannot be. The copy that
+// it returns is the one to count.
 func (s Shape) check(m *Model) (Shape, error) {
 	if s.Batch == 0 {
 		s.Batch = 1
@@ -133,6 +135,8 @@ type tally struct {
 	reads   bool  // a pass begins with states of an earlier one
 }
 
+// add takes FLOPs that are needed, and what torch counts. A component without any is
+// left out.
 func (t *tally) add(name string, needed, full int64) {
 	for i := range t.parts {
 		if t.parts[i].Name == name {
@@ -164,6 +168,7 @@ func (t *tally) pairs(heads, qk, v, needed, full int64) {
 	t.add(Scores, mul(per, needed), mul(per, full))
 }
 
+// conv adds a convolution over a batch of pictures.
 func (t *tally) conv(name string, batch int64, c conv) {
 	n := mul(2, batch, c.cells, c.kernel, c.kernel, c.in, c.out)
 	t.add(name, n, n)
@@ -251,6 +256,8 @@ func (d *decoder) logits(t *tally, rows int64) {
 	t.matrix(Head, rows, d.headLinear())
 }
 
+// pass is one picture of each sequence through a tower: all tokens see each other, so
+// that both counts are the same.
 func (e encoder) pass(t *tally, batch int64) {
 	if e.patch.out > 0 {
 		t.conv(Patches, batch, e.patch)

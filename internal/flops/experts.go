@@ -2,6 +2,7 @@ package flops
 
 import "slices"
 
+// moe is a layer of experts, of which a router chooses active for each token.
 type moe struct {
 	router          linear
 	experts, active int64
@@ -77,6 +78,8 @@ func sparseLayers(o *object, f family, n int64) func(int64) bool {
 	}
 }
 
+// pass reads the weights of as many experts as tokens without preference are expected
+// to reach, and computes those that are chosen.
 func (x *moe) pass(t *tally, tokens int64) {
 	t.matrix(Router, tokens, x.router)
 	t.matrix(Shared, tokens, x.shared...)

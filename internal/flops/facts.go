@@ -54,6 +54,7 @@ func (m *Model) assume(f fact.Fact) { m.assumptions = once(m.assumptions, f) }
 // warn records what a count lacks, once.
 func (m *Model) warn(f fact.Fact) { m.warnings = once(m.warnings, f) }
 
+// once appends a fact that is not in the list.
 func once(list []fact.Fact, f fact.Fact) []fact.Fact {
 	if slices.ContainsFunc(list, f.Equal) {
 		return list

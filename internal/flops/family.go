@@ -39,6 +39,7 @@ func never(*object) bool  { return false }
 
 func key(name string, def bool) rule { return func(o *object) bool { return o.flag(name, def) } }
 
+// of decides by the rule of the family, or else by the key of the config.
 func (r rule) of(o *object, otherwise bool) bool {
 	if r == nil {
 		return otherwise
@@ -57,6 +58,7 @@ const (
 
 func (k normKind) params(size int64) int64 { return mul([]int64{1, 2, 0}[k], size) }
 
+// normCount is the number of norms in a layer.
 func (f family) normCount(o *object) int64 {
 	switch {
 	case f.normsBy != nil:
@@ -67,6 +69,7 @@ func (f family) normCount(o *object) int64 {
 	return 2
 }
 
+// A positionKind is how a model knows positions: what has parameters, or is computed.
 type positionKind int
 
 const (
@@ -91,6 +94,7 @@ func headLayerNorm(_ *object, _, _, dim int64) int64     { return mul(4, dim) }
 func wideNorm(_ *object, heads, shared, dim int64) int64 { return mul(sum(heads, shared), dim) }
 func sinks(_ *object, heads, _, _ int64) int64           { return heads }
 
+// asked counts p only where a key of the config asks for it.
 func asked(name string, def bool, p headParams) headParams {
 	return func(o *object, heads, shared, dim int64) int64 {
 		if !o.flag(name, def) {
@@ -167,6 +171,7 @@ func parallelNorms(name string) func(o *object) int64 {
 	}
 }
 
+// values are fields by key, as a config has them.
 type values = map[string]any
 
 var tied = values{"tie_word_embeddings": true}

@@ -34,6 +34,7 @@ type linear struct {
 	store   *scheme // how the weights are kept; nil for the type of the activations
 }
 
+// params are elements, quantized or not.
 func (l linear) params() int64 {
 	n := mul(l.in, l.out)
 	if l.bias {
@@ -55,6 +56,7 @@ func (l linear) bytes(dense float64) float64 {
 	return l.store.bytes(l.in, l.out) + bias
 }
 
+// params adds up matrices.
 func params(list []linear) int64 {
 	n := int64(0)
 	for _, l := range list {
@@ -81,6 +83,8 @@ type decoder struct {
 	headStore     *scheme
 }
 
+// layer is one block of the decoder: attention or a recurrence, then an MLP, experts or
+// neither.
 type layer struct {
 	attention *attention // or recurrent
 	recurrent *recurrent
@@ -185,6 +189,8 @@ func (m *Model) readTypes(root, text *object) {
 	}
 }
 
+// readDecoder reads all layers, since families mix kinds of them. Where something is
+// missing, it stops after the first layer that says so.
 func readDecoder(o *object, f family) *decoder {
 	d := &decoder{
 		vocab: o.need("vocab_size"), hidden: o.need("hidden_size", "n_embd", "d_model", "n_embed"),
@@ -223,6 +229,7 @@ func readDecoder(o *object, f family) *decoder {
 	return d
 }
 
+// readPositions needs the layers, whose heads are rotated.
 func readPositions(o *object, f family, d *decoder) {
 	switch {
 	case f.positions == learned:
@@ -256,6 +263,8 @@ func rotaryDim(o *object, f family, d *decoder) int64 {
 	return int64(share * float64(dim))
 }
 
+// readMLP takes the size that a key gives for the layer, under any name that families
+// use; a plain MLP without one is four times as wide as the layer.
 func readMLP(o *object, f family, hidden, layer int64) []linear {
 	size := int64(0)
 	if key := o.first("intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "block_ff_dim"); key != "" {

@@ -31,6 +31,8 @@ type scheme struct {
 	products string   // type of the matrix products; "" for that of the activations
 }
 
+// bytes are those of a whole matrix, with its scales and zero points; no padding that a
+// format adds.
 func (s scheme) bytes(in, out int64) float64 {
 	groups := float64(out)
 	switch {
@@ -53,6 +55,7 @@ type quantization struct {
 	only    string          // quantize modules with this in their name alone; "" for all
 }
 
+// A target is the modules that one scheme applies to.
 type target struct {
 	modules []modulePattern // nil for all
 	scheme  scheme
@@ -80,6 +83,7 @@ func fixed(only string, s scheme) func(*object, *quantization) bool {
 	}
 }
 
+// readAWQ: scales and zero points for each group of inputs.
 func readAWQ(o *object, q *quantization) bool {
 	bits := float64(o.sizeOf(4, "bits", "w_bit"))
 	q.all(scheme{bits: bits, group: groupOf(o, 128, "group_size", "q_group_size"), scale: 16, zero: bits})
@@ -87,6 +91,7 @@ func readAWQ(o *object, q *quantization) bool {
 	return true
 }
 
+// readGPTQ: as AWQ; desc_act stores the order of inputs as well.
 func readGPTQ(o *object, q *quantization) bool {
 	bits := float64(o.size("bits", 4))
 	s := scheme{bits: bits, group: groupOf(o, 128, "group_size"), scale: 16, zero: bits}
@@ -123,6 +128,8 @@ func readFP8(o *object, q *quantization) bool {
 	return true
 }
 
+// readBnB: 8 bits by row, or 4 bits by blocks, whose scales may be quantized
+// themselves.
 func readBnB(o *object, q *quantization) bool {
 	s := scheme{bits: 8, scale: 32, products: "int8"}
 	if o.flag("load_in_4bit", o.flag("_load_in_4bit", false)) {
@@ -165,6 +172,7 @@ func readCompressed(o *object, q *quantization) bool {
 	return true
 }
 
+// readWeights is the scheme of a group; false for a strategy that is not known.
 func readWeights(w *object) (scheme, bool) {
 	s := scheme{bits: float64(w.size("num_bits", 8)), scale: 16}
 	strategy := w.text("strategy", "channel")
@@ -244,6 +252,7 @@ func readTorchAO(o *object, q *quantization) bool {
 	return true
 }
 
+// readModelOpt: configs of TensorRT Model Optimizer, in both of its forms.
 func readModelOpt(o *object, q *quantization) bool {
 	q.head = true // unless excluded
 	if c := o.child("quantization"); c != nil {
@@ -319,6 +328,8 @@ func cacheTypeOf(o *object) string {
 	return ""
 }
 
+// quantize marks matrices by the names that Llama gives to modules; routers stay dense
+// in every format.
 func (d *decoder) quantize(q *quantization) {
 	if q.head && !d.tied {
 		d.headStore = q.schemeOf(headName)
@@ -381,6 +392,7 @@ func (o *object) modules(key string) []modulePattern {
 	return out
 }
 
+// means tells whether a module, by its path, is one of those.
 func (m modulePattern) means(path string) bool {
 	if m.re != nil {
 		return m.re.MatchString(path)

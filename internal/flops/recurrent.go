@@ -14,6 +14,7 @@ type recurrent struct {
 	update      int64 // FLOPs of a token to decay, update and read the state
 }
 
+// params are those that no matrix product uses.
 func (r *recurrent) params() int64 {
 	n := sum(r.other, mul(r.channels, r.kernel))
 	if r.convBias {
@@ -26,6 +27,8 @@ func (r *recurrent) params() int64 {
 // attention.
 type recurrentReader func(o *object, hidden int64) *recurrent
 
+// withConv adds the short convolution in front of the recurrence, over channels each on
+// its own.
 func (r *recurrent) withConv(channels, kernel int64, bias bool) *recurrent {
 	r.channels, r.kernel, r.convBias = channels, kernel, bias
 	r.state = sum(r.state, mul(channels, max(0, kernel-1)))

@@ -246,6 +246,8 @@ func (r *Report) Rows() []Row {
 	return out
 }
 
+// stage turns elements into bytes: activations and states in dtype, keys and values in
+// cache.
 func (t *tally) stage(name, dtype, cache string) Stage {
 	s := Stage{Name: name, Components: t.parts}
 	for _, c := range t.parts {
@@ -265,6 +267,8 @@ func (t *tally) stage(name, dtype, cache string) Stage {
 
 func bytesOf(elements int64, dtype string) int64 { return mul(elements, bits[dtype]) / 8 }
 
+// identity takes attention and experts from the last layer that has them: layers of a
+// model agree, or lack them.
 func (m *Model) identity(s Shape) Identity {
 	d := m.text
 	id := Identity{
@@ -285,6 +289,8 @@ func (m *Model) identity(s Shape) Identity {
 	return id
 }
 
+// cache is what a session keeps after prefill and at its end; layers that borrow keys
+// keep none.
 func (m *Model) cache(s Shape, prompt int64) Cache {
 	var token, expanded, filled, end, state int64
 	for _, l := range m.text.layers {

@@ -42,6 +42,7 @@ type conv struct {
 	norm            int64 // parameters of the norm behind it
 }
 
+// params include the norm behind it.
 func (c conv) params() int64 {
 	n := mul(c.in, c.out, c.kernel, c.kernel)
 	if c.bias {
@@ -50,6 +51,7 @@ func (c conv) params() int64 {
 	return sum(n, c.norm)
 }
 
+// params are those of the whole tower.
 func (e encoder) params() int64 {
 	n := sum(e.patch.params(), e.other, params(e.pooled))
 	for _, b := range e.blocks {
@@ -152,6 +154,7 @@ func grid(o *object, defSide, defPatch int64) (side, edge, patch int64) {
 	return side, side / patch, patch
 }
 
+// readCLIP: patches, a class token and a learned position for each.
 func readCLIP(o *object, module string) encoder {
 	o.defaults = values{"image_size": 224, "patch_size": 32}
 	side, edge, patch := grid(o, 224, 32)
@@ -164,6 +167,7 @@ func readCLIP(o *object, module string) encoder {
 	}
 }
 
+// readSigLIP: as CLIP without a class token; a head may pool the patches.
 func readSigLIP(o *object, module string) encoder {
 	o.defaults = values{"image_size": 224, "patch_size": 16}
 	side, edge, patch := grid(o, 224, 16)

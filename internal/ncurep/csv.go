@@ -47,6 +47,8 @@ func ReadCSVFile(path string) (*Report, error) {
 // Times come out in ns and sizes in bytes, whatever unit the page was printed in; the
 // locale of the numbers is found from all cells together. Several tables in one text
 // are read as one report, each with its own columns.
+// Options do not apply: a page has what ncu printed. Instances, sections and sources
+// are never in it.
 func ReadCSV(r io.Reader) (*Report, error) {
 	t := &table{rep: &Report{}}
 	if err := t.scan(r); err != nil {

@@ -21,6 +21,7 @@ var errShort = errors.New("message ends inside a field")
 // cursor walks forward through a part of a file. Slices that it returns are
 // valid until its next call.
 // No read goes beyond end, so a length in the file cannot lead outside its message.
+// It is for one goroutine.
 type cursor struct {
 	src   io.ReaderAt
 	store []byte
@@ -97,6 +98,7 @@ func (c *cursor) skip(n int64) error {
 	return nil
 }
 
+// uint32 reads a length of the container, little-endian.
 func (c *cursor) uint32() (uint32, error) {
 	b, err := c.next(4)
 	if err != nil {

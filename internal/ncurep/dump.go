@@ -30,6 +30,7 @@ func Dump(w io.Writer, r *Reader) error {
 
 type dumper struct{ w *bufio.Writer }
 
+// line indents by two blanks a level. Errors of the writer are told by Flush.
 func (d *dumper) line(depth int, format string, args ...any) {
 	d.w.WriteString(strings.Repeat("  ", depth))
 	fmt.Fprintf(d.w, format, args...)
@@ -43,6 +44,7 @@ func (d *dumper) text(depth int, name, value string) {
 	}
 }
 
+// info prints what the headers say; the environment only as present.
 func (d *dumper) info(i *Info) {
 	s := &i.Session
 	d.line(0, "report version %d: %d results, %d sources", i.Version, i.Results, i.NumSource)
@@ -74,12 +76,14 @@ func (d *dumper) info(i *Info) {
 	}
 }
 
+// system prints nothing for a machine that the file does not describe.
 func (d *dumper) system(what string, s *System) {
 	if *s != (System{}) {
 		d.line(1, "%s %q %q %q %q %q", what, s.OS, s.Build, s.Processor, s.Architecture, s.Name)
 	}
 }
 
+// result prints metrics in file order, with every occurrence of a name.
 func (d *dumper) result(r *Result) {
 	d.line(0, "%s %d", r.Kind, r.ID)
 	d.text(1, "name", r.DemangledName)
@@ -115,6 +119,7 @@ func (d *dumper) result(r *Result) {
 	}
 }
 
+// nvtx prints the stacks of all threads, outermost range first.
 func (d *dumper) nvtx(n *NVTX) {
 	for _, s := range n.Stacks {
 		d.line(1, "nvtx stack thread %d domain %q", s.Thread, s.Domain)
@@ -128,6 +133,7 @@ func (d *dumper) nvtx(n *NVTX) {
 	}
 }
 
+// dump leaves out attributes that the program did not give.
 func (rg *NVTXRange) dump() string {
 	s := strconv.Quote(rg.Name)
 	for _, a := range [][2]string{{"payload " + rg.PayloadType, rg.Payload}, {"color", rg.Color}, {"message " + rg.MessageType, rg.Message}} {
@@ -141,6 +147,7 @@ func (rg *NVTXRange) dump() string {
 	return s
 }
 
+// metric tells the type of the value too: files of one metric differ in it.
 func (d *dumper) metric(m *Metric) {
 	value := m.Value.Kind().String()
 	switch {
@@ -173,6 +180,7 @@ func printable(s string) string {
 	return s
 }
 
+// section prints the header table; of the body only how many metrics it names.
 func (d *dumper) section(s *Section) {
 	d.line(1, "section %s %q order %d: %d metrics", s.Identifier, s.DisplayName, s.Order, len(s.Metrics))
 	for _, h := range s.Header {
@@ -180,6 +188,7 @@ func (d *dumper) section(s *Section) {
 	}
 }
 
+// rule prints texts with the vendor's markup; NaN for a focus without a number.
 func (d *dumper) rule(r *RuleResult) {
 	d.line(1, "rule %s %q section %s", r.Identifier, r.DisplayName, r.Section)
 	for i := range r.Messages {

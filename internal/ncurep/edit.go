@@ -22,6 +22,8 @@ const maxNesting = 40
 // their length; what edit returns in another length is not taken.
 // Redaction uses it: offsets, lengths and everything that is no text stay as they are,
 // so ncu opens the copy. It needs memory for the largest message of the file.
+// edit sees every text, also names of metrics: it must leave alone what it does not
+// mean to change.
 func EditTexts(r io.ReaderAt, size int64, w io.Writer, edit func(string) string) error {
 	in := io.NewSectionReader(r, 0, size)
 	var head [4]byte

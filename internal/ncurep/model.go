@@ -22,6 +22,7 @@ type Info struct {
 	Size      int64  // of the file, in bytes
 	Results   int    // results announced by complete blocks, of every kind
 	NumSource int    // cubins and sources announced, whether listed or not
+	// Session and Processes are those of all blocks whose header could be read.
 	Session   Session
 	Processes []Process // in order of appearance
 }
@@ -29,9 +30,11 @@ type Info struct {
 // Session describes the machine, the program and the profiler's command line.
 // A field that the file does not carry is empty.
 type Session struct {
-	CreationTime   uint64 // seconds since 1970
-	Host, Target   System
-	Devices        []Device
+	CreationTime uint64 // seconds since 1970
+	Host, Target System
+	Devices      []Device
+	// Properties are settings of the session by the vendor's names; Versions come by
+	// the provider.
 	Properties     []Property
 	Versions       []Property // provider and version: CUDA driver, profiler, ...
 	Comments       string
@@ -52,12 +55,14 @@ type Property struct{ Name, Value string }
 
 // Device is a GPU of the machine.
 type Device struct {
+	// ID is the number that the session gives it.
 	ID         uint32
 	Name       string
 	Attributes int // how many the driver gave
 }
 
 // Process is the program that produced a block of results.
+// The zero Process stands for a block that does not say.
 type Process struct {
 	ID         uint32
 	Host, Name string // Name is the path of the executable
@@ -87,6 +92,7 @@ func (d Dim3) String() string { return fmt.Sprintf("(%d, %d, %d)", d.X, d.Y, d.Z
 func (d Dim3) IsZero() bool { return d == Dim3{} }
 
 // Result is one profiled launch, range, command list or graph.
+// It is complete but for what Options leave out and LostFields count.
 type Result struct {
 	ID      int // what ncu prints in its ID column: position from 0, results of one process together
 	Kind    ResultKind
@@ -111,6 +117,7 @@ type Result struct {
 	Comments    string
 	ClockLocked *bool // nil when not stored
 
+	// NVTX has the ranges of all threads; those of ThreadID are around the launch.
 	NVTX     NVTX
 	CPUStack []Frame // empty where ncu recorded none
 
@@ -178,6 +185,7 @@ func (n NVTX) IsZero() bool { return len(n.Stacks) == 0 && len(n.Open) == 0 }
 
 // NVTXStack is the push/pop stack of one thread in one domain, outermost first.
 type NVTXStack struct {
+	// Thread is the number that the system gave.
 	Thread uint32
 	Domain string // "<default domain>" for the default
 	Ranges []NVTXRange
@@ -226,6 +234,7 @@ type SectionMetric struct{ Name, Label string }
 
 // RuleResult is what one rule said about a result.
 type RuleResult struct {
+	// Identifier is the vendor's ID of the rule; DisplayName is for people.
 	Identifier  string
 	DisplayName string
 	Section     string
@@ -288,6 +297,7 @@ type Speedup struct {
 
 // FocusMetric is a metric that made the rule speak.
 type FocusMetric struct {
+	// Name is that of a metric of the result, which may not be among those selected.
 	Name     string
 	Value    float64 // NaN where the file gives none
 	Severity uint32  // 0 default, 1 low, 2 high

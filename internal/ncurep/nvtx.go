@@ -95,6 +95,7 @@ func (r *Reader) attributes(b []byte, d domain, rg *NVTXRange) {
 var payloadTypes = []string{"", "Uint64", "Int64", "Double", "Uint32", "Int32", "Float", "Json", "JsonRegistered"}
 
 // payload keeps the value in the field that belongs to the type.
+// A type that is not known is left out, with its value.
 func (rg *NVTXRange) payload(b []byte, d domain) {
 	var values [9]field // 1 is the type
 	for len(b) > 0 {

@@ -54,14 +54,16 @@ func formatRawCSV(w io.Writer, rep *Report, f metric.Format) error {
 
 // rawTable is the raw page before it is written.
 type rawTable struct {
-	rep     *Report
-	format  metric.Format
-	fixed   []rawColumn
-	names   []string // of the metrics, sorted
+	rep    *Report
+	format metric.Format
+	fixed  []rawColumn
+	names  []string // of the metrics, sorted
+	// columns know the unit of each metric and how many digits ncu prints.
 	columns []metric.Column
 	values  [][]*Metric // by row and metric, the last where a name repeats; nil where a result lacks it
 }
 
+// A rawColumn is a column that is no metric.
 type rawColumn struct {
 	name string
 	cell func(r *Result) string
@@ -69,6 +71,8 @@ type rawColumn struct {
 	quoted bool
 }
 
+// newRawTable lists the metrics of all results by name, and finds the unit of each
+// column from all of its values, as ncu does.
 func newRawTable(rep *Report, f metric.Format) *rawTable {
 	t := &rawTable{rep: rep, format: f, fixed: fixedColumns(rep, f)}
 	index := map[string]int{}
@@ -105,6 +109,7 @@ func shown(name string) bool {
 	return !strings.HasPrefix(name, "breakdown:") && !strings.HasPrefix(name, "group:") && !strings.HasPrefix(name, "regex:")
 }
 
+// column goes through the values of a metric that there are.
 func (t *rawTable) column(j int) func(yield func(metric.Value) bool) {
 	return func(yield func(metric.Value) bool) {
 		for _, row := range t.values {
@@ -115,6 +120,7 @@ func (t *rawTable) column(j int) func(yield func(metric.Value) bool) {
 	}
 }
 
+// header has the fixed columns first, then metrics by name.
 func (t *rawTable) header() []string {
 	var cells []string
 	for _, c := range t.fixed {
@@ -209,6 +215,7 @@ func extentCell(r *Result, d Dim3) string {
 	return d.String()
 }
 
+// streamCell prints n/a for ranges, which have no stream.
 func streamCell(r *Result) string {
 	if !r.HasStream {
 		return "n/a"
@@ -275,6 +282,7 @@ func (rg *NVTXRange) attributeText() string {
 		":" + msgType + ":" + orNone(rg.Message)
 }
 
+// orNone is the word that ncu prints for an attribute that was not given.
 func orNone(s string) string {
 	if s == "" {
 		return "none"
@@ -293,6 +301,7 @@ func writeCells(w *bufio.Writer, cells []string) {
 	w.WriteByte('\n')
 }
 
+// writeCell quotes every cell, as ncu does.
 func writeCell(w *bufio.Writer, c string) {
 	w.WriteByte('"')
 	if strings.Contains(c, `"`) {

@@ -63,16 +63,19 @@ type block struct {
 // them: file order, the results of one process together. Everything but the
 // results is known when it is made, because the headers of all blocks are
 // visited first. It is not safe for concurrent use.
+// Memory is that of one result, the string table and the texts that results share.
 type Reader struct {
-	opts     Options
-	closer   io.Closer
-	info     Info
+	opts   Options
+	closer io.Closer
+	info   Info
+	// strings is the table of all blocks; metrics name themselves by an index into it.
 	strings  []string
 	wanted   []int8 // per string: 0 not asked yet, 1 wanted, -1 not
 	used     []bool // per string: a metric of a result read so far has that name
 	units    map[string]string
 	blocks   []block
 	warnings []Warning
+	// interned shares texts that results repeat; see intern.
 	interned map[string]string
 
 	cur     cursor
@@ -106,6 +109,7 @@ func Open(path string, opts Options) (*Reader, error) {
 	return r, nil
 }
 
+// newReaderOf refuses a folder with words that a person understands.
 func newReaderOf(f *os.File, opts Options) (*Reader, error) {
 	st, err := f.Stat()
 	switch {

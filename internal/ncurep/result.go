@@ -89,6 +89,7 @@ func (f *Frame) places() places {
 // Next returns the next result, or io.EOF after the last. Damage is reported
 // by Warnings, never as an error: what follows it is still delivered.
 // A Result is the caller's own and stays valid. An empty message uses up an ID.
+// Options.Metrics is asked while it runs.
 func (r *Reader) Next() (*Result, error) {
 	for r.block < len(r.blocks) {
 		b := &r.blocks[r.block]

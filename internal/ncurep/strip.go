@@ -13,6 +13,8 @@ import (
 // Strip copies a report without the contents of its embedded cubins and
 // sources. Their entries stay, with their references, so that ncu can still
 // open the copy. A truncated report is copied up to its last complete block.
+// src is only read. What it writes has the results, metrics, rules and NVTX states as
+// they were.
 func Strip(src io.ReaderAt, size int64, w io.Writer) error {
 	out := bufio.NewWriterSize(w, 256<<10)
 	c := &cursor{src: src, ahead: windowSize}

@@ -44,6 +44,7 @@ func decode(b []byte, to places) bool {
 // decode is like the function, with short texts shared.
 func (r *Reader) decode(b []byte, to places) bool { return decodeTexts(b, to, r.intern) }
 
+// decodeTexts makes strings by text, which must not keep its argument.
 func decodeTexts(b []byte, to places, text func([]byte) string) bool {
 	for len(b) > 0 {
 		f, n := consumeField(b)
@@ -58,6 +59,8 @@ func decodeTexts(b []byte, to places, text func([]byte) string) bool {
 	return true
 }
 
+// put takes nil, and a place of another wire type, for no place. The bytes given to a
+// func alias the message.
 func (f field) put(place any, text func([]byte) string) {
 	switch p := place.(type) {
 	case *string:

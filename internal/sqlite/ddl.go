@@ -145,6 +145,7 @@ func (c *Column) constraints(part []token) {
 
 // literal is the value of a DEFAULT clause. SQLite adds columns only with
 // constant defaults; anything else never stands for a missing value.
+// Parentheses around it are passed over without a check that they are closed.
 func literal(tokens []token) value {
 	sign := int64(1)
 	for len(tokens) > 0 && (tokens[0].is("(") || tokens[0].is("+") || tokens[0].is("-")) {

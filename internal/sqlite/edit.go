@@ -114,6 +114,7 @@ func (e *editor) trees(edit EditRow, want func(string) bool) error {
 	return nil
 }
 
+// schema is an error for any damage: a tree that is not listed would keep its texts.
 func (e *editor) schema() ([]tree, error) {
 	var list []tree
 	stats, err := e.Scan(context.Background(), &schemaTable, []string{"type", "name", "rootpage"}, 1, func(_ int, r *Row) error {
@@ -127,6 +128,7 @@ func (e *editor) schema() ([]tree, error) {
 }
 
 // take reads a page that no tree has reached before.
+// The buffer is the caller's own: cells of it are edited in place.
 func (e *editor) take(page uint32) ([]byte, error) {
 	var stats ScanStats
 	if !e.visit(page, e.seen, &stats) {

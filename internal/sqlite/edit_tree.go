@@ -17,8 +17,9 @@ type treeEdit struct {
 	*editor
 	tree
 	edit   EditRow
-	sorted bool     // by the texts of its records: an index, or a table WITHOUT ROWID
-	texts  [][]byte // of the record at hand
+	sorted bool // by the texts of its records: an index, or a table WITHOUT ROWID
+	// texts is used again for the next record.
+	texts [][]byte // of the record at hand
 }
 
 // span says where a part of a payload lies; page 0 is that of the cell.
@@ -97,6 +98,7 @@ func (w *treeEdit) editPage(page uint32, buf []byte) (children []uint32, err err
 	return children, w.put(page, buf)
 }
 
+// mark keeps the bytes from up to before to; the caller bounds both.
 func mark(keep []bool, from, to int) {
 	for i := from; i < to; i++ {
 		keep[i] = true

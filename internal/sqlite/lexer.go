@@ -14,6 +14,7 @@ const (
 	tokenPunct
 )
 
+// A token is a word, a number, a quoted text or a single mark.
 type token struct {
 	kind     tokenKind
 	text     string // without quotes

@@ -61,6 +61,7 @@ func readFull(r io.ReaderAt, buf []byte, off int64) error {
 
 // run gives how many of the leading pages of the list one read brings, and how
 // many pages of the file that read spans.
+// Pages of the log are read one by one.
 func (db *DB) run(list []uint32) (count, span int) {
 	size := db.head.pageSize
 	most, gap := uint32(max(runBytes/size, 1)), uint32(gapBytes/size)

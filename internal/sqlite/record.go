@@ -9,6 +9,7 @@ import (
 
 // plan says which columns of a table a scan decodes.
 type plan struct {
+	// columns are those that were asked for, in that order.
 	columns  []Column
 	encoding textEncoding
 	// want gives for each stored column, up to the last that is asked for, the

@@ -25,7 +25,8 @@ type Row struct {
 	rowID int64
 	// body is the record followed by at least 8 readable bytes, so that every
 	// integer can be loaded as one word.
-	body     []byte
+	body []byte
+	// cells has one more than the columns: a spare for those that nobody asked for.
 	cells    []cell
 	plan     *plan
 	text     []byte // UTF-16 text converted for Bytes
@@ -111,6 +112,7 @@ func (r *Row) Int(i int) int64 {
 	return r.otherInt(i, c)
 }
 
+// otherInt is the rare rest of Int, apart so that Int stays small enough to be inlined.
 func (r *Row) otherInt(i int, c cell) int64 {
 	switch c.serial {
 	case 7:

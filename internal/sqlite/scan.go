@@ -72,10 +72,11 @@ func (db *DB) scanShares(ctx context.Context, p *plan, leaves []uint32, n int, v
 
 // scanner is the state of one worker.
 type scanner struct {
-	db    *DB
-	fn    func(*Row) error
-	row   *Row
-	buf   []byte // a run of pages
+	db  *DB
+	fn  func(*Row) error
+	row *Row
+	buf []byte // a run of pages
+	// page is allocated when the first record spills over.
 	page  []byte // an overflow page
 	stats ScanStats
 
@@ -122,6 +123,8 @@ func (s *scanner) scan(ctx context.Context, leaves []uint32) error {
 }
 
 // leaf delivers the rows of a page, which is followed by slack bytes in buf.
+// Rows out of order are delivered and counted; one that repeats the rowid before it is
+// damage.
 func (s *scanner) leaf(page uint32, buf []byte) error {
 	start, usable := bodyStart(page), s.db.head.usable
 	if kind := buf[start]; kind != leafPage {

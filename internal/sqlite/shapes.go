@@ -98,6 +98,7 @@ func (s *shape) fill(v *Ints, data []byte) {
 
 // shapeOf reads a header; nil where it must be gone through for each record: a wanted
 // column is no integer or younger than the record, or the header is damaged.
+// A shape holds for the table of the plan only.
 func (p *plan) shapeOf(head []byte) *shape {
 	s := &shape{null: p.absent}
 	off, pos := int64(len(head)), 1

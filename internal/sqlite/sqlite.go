@@ -35,19 +35,23 @@ var errBusy = errors.New("being written by another program, or left so by one th
 
 // DB is an open database file. It is safe for concurrent scans.
 type DB struct {
-	path     string
-	beside   string // the path without symbolic links, where SQLite puts its logs
-	file     io.ReaderAt
-	closers  []io.Closer
-	head     header
-	wal      *wal   // nil without committed frames in a write-ahead log
-	pages    uint32 // highest page number that can be read
-	size     int64  // bytes of the main file when it was opened
-	tables   []Table
-	views    []string
+	path    string
+	beside  string // the path without symbolic links, where SQLite puts its logs
+	file    io.ReaderAt
+	closers []io.Closer
+	head    header
+	wal     *wal   // nil without committed frames in a write-ahead log
+	pages   uint32 // highest page number that can be read
+	size    int64  // bytes of the main file when it was opened
+	// tables and views are in the order of the schema.
+	tables []Table
+	views  []string
+	// warnings are all that was found when the file was opened; damage are those that
+	// tell of a part that is gone.
 	warnings []fact.Fact
 	damage   []Damage
-	stamps   []stamp
+	// stamps are of the main file, and of the log where there is one.
+	stamps []stamp
 }
 
 // stamp is the state of a file at Open, to tell later whether it has changed.

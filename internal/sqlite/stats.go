@@ -64,11 +64,13 @@ func (s *ScanStats) problem(f fact.Fact) {
 	}
 }
 
+// badPage counts a page that is lost with all below it.
 func (s *ScanStats) badPage(page uint32, code fact.Code, params ...fact.Param) {
 	s.BadPages++
 	s.problem(fact.New(code, append(params, fact.Count("page", int64(page)))...))
 }
 
+// badRow counts a row, by its place in the page; the fact is made only if it is kept.
 func (s *ScanStats) badRow(page uint32, index int, cause fact.Code) {
 	s.BadRows++
 	if len(s.Problems) < maxProblems {

@@ -9,7 +9,8 @@ import (
 
 // Table describes one table of the schema.
 type Table struct {
-	Name    string
+	Name string
+	// Columns include generated ones, which cannot be scanned.
 	Columns []Column
 	SQL     string // the statement that created it
 

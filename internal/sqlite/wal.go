@@ -22,6 +22,7 @@ var journalMagic = []byte{0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7}
 // checkJournal refuses a database with a hot rollback journal: its pages are
 // half those of an unfinished transaction. A journal that was kept after a
 // commit has a zeroed or empty head.
+// It only looks: rolling back is for SQLite to do.
 func checkJournal(path string) error {
 	name := path + "-journal"
 	info, err := os.Stat(name)
