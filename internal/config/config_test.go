@@ -229,11 +229,3 @@ func TestSweepNamesTheRuns(t *testing.T) {
 	_, err = composeFiles(t, map[string]string{"config.yaml": "a: 1\n"}, "a="+strings.Repeat("1,", 2000)+"1")
 	wantError(t, err, "sweep-needs-multirun", "one run per value")
 }
-
-func TestResolverNames(t *testing.T) {
-	for _, name := range resolverNames {
-		if findResolver(name).fn == nil {
-			t.Errorf("%s is named but not known", name)
-		}
-	}
-}

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 // Limits on the tree of defaults lists: a file may include others any number
@@ -40,8 +43,8 @@ type defaultsBuilder struct {
 	count     int
 }
 
-// fail makes an error that points at an entry of a defaults list.
-func (b *defaultsBuilder) fail(d *inputDefault, kind, format string, args ...any) *Error {
+// failed makes an error that points at an entry of a defaults list.
+func (b *defaultsBuilder) failed(d *inputDefault, kind, format string, args ...any) *Error {
 	e := &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Origin: d.origin}
 	if d.origin.Override != "" {
 		e.Column = 1
@@ -50,35 +53,24 @@ func (b *defaultsBuilder) fail(d *inputDefault, kind, format string, args ...any
 	return e
 }
 
+// fail ends the build with an error.
+func (b *defaultsBuilder) fail(d *inputDefault, kind, format string, args ...any) {
+	panic(failure{b.failed(d, kind, format, args...)})
+}
+
 // build walks from the virtual root: the primary config first, so that its
 // overrides reach Hydra's own defaults, which come before it in the result.
-func (b *defaultsBuilder) build(configName string) ([]resultDefault, error) {
-	var trees []*treeNode
-	names := []string{"hydra/config"}
-	if configName != "" {
-		names = append(names, configName)
-	} else {
-		names = append(names, emptyConfig)
-	}
-	for i := len(names) - 1; i >= 0; i-- {
-		d := &inputDefault{path: names[i], primary: i == 1}
-		t := &treeNode{node: d}
-		if err := b.expand(t, d.primary, false, 0); err != nil {
-			return nil, err
-		}
-		trees = append([]*treeNode{t}, trees...)
-	}
-	var list []resultDefault
-	for _, t := range trees {
-		list = collect(t, list)
-	}
+func (b *defaultsBuilder) build(configName string) (list []resultDefault, err error) {
+	defer catch(&err)
+	primary := &treeNode{node: &inputDefault{path: cmp.Or(configName, emptyConfig), primary: true}}
+	hydra := &treeNode{node: &inputDefault{path: "hydra/config"}}
+	b.expand(primary, true, false, 0)
+	b.expand(hydra, false, false, 0)
+	list = collect(primary, collect(hydra, nil))
 	if err := b.noDuplicates(list); err != nil {
 		return nil, err
 	}
-	if err := b.allUsed(); err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list, b.allUsed()
 }
 
 // emptyConfig stands for the primary config where there is none.
@@ -88,80 +80,56 @@ const emptyConfig = "_dummy_empty_config_"
 // isRoot marks the primary config, which takes the +group overrides; interpolated marks
 // a subtree below an entry whose name was an interpolation, where "override" is
 // refused because it would come too late.
-func (b *defaultsBuilder) expand(t *treeNode, isRoot, interpolated bool, depth int) error {
+func (b *defaultsBuilder) expand(t *treeNode, isRoot, interpolated bool, depth int) {
 	parent := t.node
-	b.count++
-	if b.count > maxDefaults {
-		return b.fail(parent, "defaults-cycle", "the defaults lists include more than %d configs", maxDefaults)
+	if b.count++; b.count > maxDefaults {
+		b.fail(parent, "defaults-cycle", "the defaults lists include more than %d configs", maxDefaults)
 	}
 	if isRoot && b.repo.find(parent.configPath()) == nil && parent.path != emptyConfig {
-		return b.notFound(t)
+		panic(failure{b.notFound(t)})
 	}
 	var loaded *file
-	var err error
 	if !parent.isMissing() && parent.path != emptyConfig {
-		if loaded, err = b.repo.load(parent.configPath()); err != nil {
-			return err
-		}
-		if loaded != nil && loaded.hasHdr {
+		if loaded = must(b.repo.load(parent.configPath())); loaded != nil && loaded.hasHdr {
 			parent.setHeader(loaded.header)
 		}
 	}
 	if b.deleted(parent) {
-		return nil
+		return
 	}
-	if err := b.setKnown(parent); err != nil {
-		return err
-	}
+	b.setKnown(parent)
 	if _, ok := parent.name(); !ok {
-		return nil
+		return
 	}
-	if stop, err := b.missing(parent); stop || err != nil {
-		return err
-	}
+	b.refuseMissing(parent)
 	var defaults []*inputDefault
 	content := false
 	switch {
 	case parent.path == emptyConfig:
 	case loaded == nil && parent.optional:
 		parent.deleted = true
-		return nil
+		return
 	case loaded == nil:
-		return b.notFound(t)
+		panic(failure{b.notFound(t)})
 	default:
 		defaults = cloneDefaults(loaded.defaults)
-		content = hasContent(loaded.root)
+		content = slices.ContainsFunc(loaded.root.entries, func(e Entry) bool { return !e.Value.Missing() })
 	}
-	if err := b.cycle(t, depth); err != nil {
-		return err
-	}
+	b.refuseCycle(t, depth)
 	if len(defaults) > 0 || isRoot && len(b.overrides.appended) > 0 {
-		if defaults, err = b.ensureSelf(parent, defaults, content); err != nil {
-			return err
-		}
+		defaults = b.ensureSelf(parent, defaults, content)
 	}
 	if isRoot {
 		defaults = append(defaults, cloneDefaults(b.overrides.appended)...)
 	}
-	if err := b.collectOverrides(parent, defaults, interpolated); err != nil {
-		return err
-	}
-	return b.include(t, defaults, interpolated, depth)
-}
-
-// hasContent tells whether a config has values besides its defaults list.
-func hasContent(root *Node) bool {
-	for _, e := range root.entries {
-		if !e.Value.Missing() {
-			return true
-		}
-	}
-	return false
+	b.collectOverrides(parent, defaults, interpolated)
+	b.include(t, defaults, interpolated, depth)
 }
 
 // ensureSelf adds "_self_" at the end of a list that does not say where the
 // file's own values go.
-func (b *defaultsBuilder) ensureSelf(parent *inputDefault, list []*inputDefault, content bool) ([]*inputDefault, error) {
+// Content tells that there are such values, so that their place matters.
+func (b *defaultsBuilder) ensureSelf(parent *inputDefault, list []*inputDefault, content bool) []*inputDefault {
 	hasSelf, hasOther := false, false
 	for _, d := range list {
 		if !d.override {
@@ -169,7 +137,7 @@ func (b *defaultsBuilder) ensureSelf(parent *inputDefault, list []*inputDefault,
 		}
 		if d.isSelf() {
 			if hasSelf {
-				return nil, b.fail(d, "defaults-duplicate-self", "Duplicate _self_ defined in %s", parent.configPath())
+				b.fail(d, "defaults-duplicate-self", "Duplicate _self_ defined in %s", parent.configPath())
 			}
 			hasSelf = true
 		}
@@ -181,12 +149,12 @@ func (b *defaultsBuilder) ensureSelf(parent *inputDefault, list []*inputDefault,
 		}
 		list = append(list, &inputDefault{path: "_self_", origin: parent.origin})
 	}
-	return list, nil
+	return list
 }
 
 // collectOverrides registers the "override" entries of a list. The first one
 // of a group wins, the command line before all.
-func (b *defaultsBuilder) collectOverrides(parent *inputDefault, list []*inputDefault, interpolated bool) error {
+func (b *defaultsBuilder) collectOverrides(parent *inputDefault, list []*inputDefault, interpolated bool) {
 	var last *inputDefault
 	for _, d := range list {
 		if d.isSelf() {
@@ -194,7 +162,7 @@ func (b *defaultsBuilder) collectOverrides(parent *inputDefault, list []*inputDe
 		}
 		d.setParent(parent.groupPath(), parent.finalPackage(true))
 		if last != nil && !d.override && !d.external {
-			return b.fail(d, "defaults-override-order",
+			b.fail(d, "defaults-override-order",
 				"In %s: Override '%s : %s' is defined before '%s: %s'.\nOverrides must be at the end of the defaults list",
 				parent.configPath(), last.overrideKey(), last.choice, d.overrideKey(), defaultName(d))
 		}
@@ -204,7 +172,7 @@ func (b *defaultsBuilder) collectOverrides(parent *inputDefault, list []*inputDe
 		last = d
 		key := d.overrideKey()
 		if interpolated {
-			return b.fail(d, "defaults-override-in-interpolated",
+			b.fail(d, "defaults-override-in-interpolated",
 				"%s: Default List Overrides are not allowed in the subtree\nof an in interpolated config group (override %s=%s).",
 				parent.configPath(), key, d.choice)
 		}
@@ -212,7 +180,6 @@ func (b *defaultsBuilder) collectOverrides(parent *inputDefault, list []*inputDe
 			b.overrides.set(key, d.choice, &overrideMeta{from: parent.configPath(), origin: d.origin})
 		}
 	}
-	return nil
 }
 
 // defaultName is for messages only.
@@ -228,17 +195,18 @@ func defaultName(d *inputDefault) string {
 // interpolations when all the others are known.
 // Last to first, so that an "override" that a later entry brings is known before the
 // earlier entry that it changes is expanded.
-func (b *defaultsBuilder) include(t *treeNode, list []*inputDefault, interpolated bool, depth int) error {
+func (b *defaultsBuilder) include(t *treeNode, list []*inputDefault, interpolated bool, depth int) {
 	parent := t.node
-	add := func(d *inputDefault, inter bool) (*treeNode, error) {
+	add := func(d *inputDefault, inter bool) *treeNode {
 		child := &treeNode{node: d, parent: t}
-		return child, b.expand(child, false, inter, depth+1)
+		b.expand(child, false, inter, depth+1)
+		return child
 	}
 	var children []*treeNode // in reverse
 	for _, d := range slices.Backward(list) {
 		if d.isSelf() {
 			if d.isGroup {
-				return b.fail(d, "defaults-invalid", "In '%s': _self_ is no option of the group '%s'", parent.configPath(), d.group)
+				b.fail(d, "defaults-invalid", "In '%s': _self_ is no option of the group '%s'", parent.configPath(), d.group)
 			}
 			children = append(children, &treeNode{node: d, parent: t})
 			continue
@@ -259,34 +227,22 @@ func (b *defaultsBuilder) include(t *treeNode, list []*inputDefault, interpolate
 		case d.isGroup && d.choice.isList:
 			for _, option := range slices.Backward(d.choice.options) {
 				if strings.Contains(option, "${") {
-					return b.fail(d, "defaults-invalid",
+					b.fail(d, "defaults-invalid",
 						"In '%s': Defaults List interpolation is not supported in options list items", parent.configPath())
 				}
 				item := &inputDefault{path: d.group + "/" + option, pkg: d.pkg, hasPkg: d.hasPkg, optional: d.optional, origin: d.origin}
-				base, pkg := parent.groupPath(), parent.finalPackage(true)
-				item.setParent(base, pkg)
-				child, err := add(item, interpolated)
-				if err != nil {
-					return err
-				}
-				children = append(children, child)
+				item.setParent(parent.groupPath(), parent.finalPackage(true))
+				children = append(children, add(item, interpolated))
 			}
 		case d.isInterpolation():
 			children = append(children, &treeNode{node: d, parent: t})
 		default:
-			child, err := add(d, interpolated)
-			if err != nil {
-				return err
-			}
-			children = append(children, child)
+			children = append(children, add(d, interpolated))
 		}
 	}
-	if err := b.deferred(children, add); err != nil {
-		return err
-	}
+	b.deferred(children, add)
 	slices.Reverse(children)
 	t.children = children
-	return nil
 }
 
 // deleted tells whether the command line leaves a group out, and notes that the
@@ -305,9 +261,9 @@ func (b *defaultsBuilder) deleted(d *inputDefault) bool {
 
 // setKnown records the choice of a group. Two different choices for one group are
 // an error: only "override" may change one.
-func (b *defaultsBuilder) setKnown(d *inputDefault) error {
+func (b *defaultsBuilder) setKnown(d *inputDefault) {
 	if !d.isGroup {
-		return nil
+		return
 	}
 	key := d.overrideKey()
 	previous, seen := b.overrides.known[key]
@@ -315,44 +271,133 @@ func (b *defaultsBuilder) setKnown(d *inputDefault) error {
 		b.overrides.known[key] = d.choice
 		b.overrides.knownKeys = append(b.overrides.knownKeys, key)
 	} else if previous.null != d.choice.null || previous.name != d.choice.name {
-		return b.fail(d, "group-multiple-values", "Multiple values for %s. To override a value use 'override %s: %s'", key, key, previous)
+		b.fail(d, "group-multiple-values", "Multiple values for %s. To override a value use 'override %s: %s'", key, key, previous)
 	}
 	group := d.groupPath()
 	if !slices.Contains(b.overrides.perGroup[group], key) {
 		b.overrides.perGroup[group] = append(b.overrides.perGroup[group], key)
 	}
-	return nil
 }
 
-// missing handles "group: ???": the user must choose.
-func (b *defaultsBuilder) missing(d *inputDefault) (stop bool, err error) {
+// refuseMissing refuses "group: ???": the user must choose.
+func (b *defaultsBuilder) refuseMissing(d *inputDefault) {
 	if !strings.HasSuffix(d.configPath(), "???") {
-		return false, nil
+		return
 	}
 	if !d.isGroup {
-		return true, b.fail(d, "missing-config-default", "Missing ConfigDefault is not supported : %s", d.configPath())
+		b.fail(d, "missing-config-default", "Missing ConfigDefault is not supported : %s", d.configPath())
 	}
 	key := d.overrideKey()
-	return true, b.fail(d, "group-option-missing", "You must specify '%s', e.g, %s=<OPTION>\nAvailable options:\n\t%s",
+	b.fail(d, "group-option-missing", "You must specify '%s', e.g, %s=<OPTION>\nAvailable options:\n\t%s",
 		key, key, strings.Join(b.repo.options(d.groupPath()), "\n\t"))
 }
 
-// cycle refuses a config that includes itself in the same place, and a chain
+// refuseCycle refuses a config that includes itself in the same place, and a chain
 // that is too long to be anything else.
-func (b *defaultsBuilder) cycle(t *treeNode, depth int) error {
+func (b *defaultsBuilder) refuseCycle(t *treeNode, depth int) {
 	path, pkg := t.node.configPath(), t.node.finalPackage(true)
 	chain := []string{path}
 	for p := t.parent; p != nil; p = p.parent {
 		chain = append(chain, p.node.configPath())
 		if p.node.configPath() == path && p.node.finalPackage(true) == pkg {
 			slices.Reverse(chain)
-			return b.fail(t.node, "defaults-cycle", "the defaults lists go in a circle: %s", strings.Join(chain, " -> "))
+			b.fail(t.node, "defaults-cycle", "the defaults lists go in a circle: %s", strings.Join(chain, " -> "))
 		}
 	}
 	if depth > maxDefaultsDepth {
 		slices.Reverse(chain)
-		return b.fail(t.node, "defaults-cycle", "the defaults lists are nested deeper than %d levels: %s ...",
+		b.fail(t.node, "defaults-cycle", "the defaults lists are nested deeper than %d levels: %s ...",
 			maxDefaultsDepth, strings.Join(chain[:min(len(chain), 6)], " -> "))
+	}
+}
+
+// collect flattens a tree into merge order.
+func collect(t *treeNode, list []resultDefault) []resultDefault {
+	if t.children == nil {
+		return appendResult(t, list)
+	}
+	for _, c := range t.children {
+		list = collect(c, list)
+	}
+	return list
+}
+
+// appendResult adds the config of a leaf, unless it was deleted or left open.
+func appendResult(t *treeNode, list []resultDefault) []resultDefault {
+	d, self := t.node, false
+	if d.deleted || d.isMissing() {
+		return list
+	}
+	if d.isSelf() && t.parent != nil {
+		d, self = t.parent.node, true
+	}
+	if _, ok := d.name(); !ok || d.configPath() == emptyConfig {
+		return list
+	}
+	r := resultDefault{path: d.configPath(), pkg: d.finalPackage(true), primary: d.primary, isSelf: self, origin: d.origin}
+	if d.isGroup && !self {
+		r.key = d.overrideKey()
+	}
+	return append(list, r)
+}
+
+// noDuplicates refuses a group that was included twice with the same choice.
+func (b *defaultsBuilder) noDuplicates(list []resultDefault) error {
+	seen := map[string]bool{}
+	for _, r := range list {
+		if r.key == "" {
+			continue
+		}
+		if seen[r.key] {
+			e := &Error{Kind: "group-duplicate", Message: r.key + " appears more than once in the final defaults list", Origin: r.origin}
+			return b.repo.withLine(e)
+		}
+		seen[r.key] = true
+	}
+	return nil
+}
+
+// allUsed refuses choices and deletions of groups that are not in the list.
+// The first that was made is reported; deletions come after choices.
+func (b *defaultsBuilder) allUsed() error {
+	g := b.overrides
+	for _, key := range g.order {
+		meta := g.meta[key]
+		if meta.used {
+			continue
+		}
+		group, _, _ := strings.Cut(key, "@")
+		choices := slices.Sorted(slices.Values(g.perGroup[group]))
+		msg := fmt.Sprintf("Could not override '%s'.", key)
+		switch len(choices) {
+		case 0:
+			msg += " No match in the defaults list."
+		case 1:
+			msg += "\nDid you mean to override " + choices[0] + "?"
+		default:
+			msg += "\nDid you mean to override one of " + strings.Join(choices, ", ") + "?"
+		}
+		e := &Error{Kind: "group-override-no-match", Key: key, Origin: meta.origin}
+		if meta.external {
+			e.Message = msg + fmt.Sprintf("\nTo append to your default list use +%s=%s", key, g.choices[key])
+			e.Column = 1
+		} else {
+			e.Message = fmt.Sprintf("In '%s': %s", meta.from, msg)
+		}
+		if len(choices) == 0 {
+			e.Hint = suggest.Question(key, g.knownKeys)
+		}
+		return b.repo.withLine(e)
+	}
+	for _, key := range g.delOrder {
+		if d := g.deletions[key]; !d.used {
+			desc := key
+			if d.hasName {
+				desc += "=" + d.name
+			}
+			return &Error{Kind: "group-delete-no-match", Message: fmt.Sprintf("Could not delete '%s'. No match in the defaults list", desc),
+				Key: key, Origin: d.origin, Column: 2, Hint: suggest.Question(key, g.knownKeys)}
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -218,6 +219,7 @@ func (r *repo) extractDefaults(f *file) error {
 	return nil
 }
 
+// invalidDefault points at the entry; the caller may set a better Kind.
 func (r *repo) invalidDefault(n *Node, format string, args ...any) *Error {
 	return &Error{Kind: "defaults-invalid", Message: fmt.Sprintf(format, args...), Origin: n.origin}
 }
@@ -329,4 +331,97 @@ func cloneDefaults(list []*inputDefault) []*inputDefault {
 		out[i] = &c
 	}
 	return out
+}
+
+// deferred expands the entries whose names are interpolations of choices.
+// Choices made by one deferred entry are not seen by the next of the same list.
+func (b *defaultsBuilder) deferred(children []*treeNode, add func(*inputDefault, bool) *treeNode) {
+	var choices *Node
+	for i, c := range children {
+		if c.children != nil || !c.node.isInterpolation() {
+			continue
+		}
+		if choices == nil {
+			choices = b.overrides.knownChoices()
+		}
+		b.resolveName(c.node, choices)
+		children[i] = add(c.node, true)
+	}
+}
+
+// resolveName replaces an interpolation in an entry by the choices that are known.
+func (b *defaultsBuilder) resolveName(d *inputDefault, choices *Node) {
+	name := &d.path
+	if d.isGroup {
+		name = &d.choice.name
+	}
+	text := *name
+	if d.isGroup && strings.HasPrefix(text, "${defaults.") {
+		b.fail(d, "defaults-invalid", "Defaults list element '%s=%s' is using a deprecated interpolation form.\n"+
+			"Refer to the group by its name instead.", d.overrideKey(), text)
+	}
+	holder := newMap()
+	holder.parent = choices
+	node := newText(text)
+	holder.putText("_dummy_", node)
+	resolved, err := b.resolve.deref(node, nil)
+	if err == nil && resolved.kind == String {
+		*name = resolved.text
+		return
+	}
+	msg := fmt.Sprintf("Error resolving interpolation '%s'", text)
+	if len(b.overrides.knownKeys) > 0 {
+		msg += ", possible interpolation keys: " + strings.Join(b.overrides.knownKeys, ", ")
+	}
+	e := b.failed(d, "defaults-interpolation", "%s", msg)
+	e.Err = err
+	panic(failure{e})
+}
+
+// notFound words a config that no source has, with the options there are.
+func (b *defaultsBuilder) notFound(t *treeNode) error {
+	d := t.node
+	if d.primary {
+		e := &Error{Kind: "primary-not-found",
+			Message: fmt.Sprintf("Cannot find primary config '%s'. Check that it's in your config search path.\n\n%s", d.configPath(), b.repo.searchPath())}
+		group, name := "", d.configPath()
+		if i := strings.LastIndexByte(name, '/'); i >= 0 {
+			group, name = name[:i], name[i+1:]
+		}
+		e.Hint = b.repo.hint(d.configPath(), name, b.repo.options(group))
+		return e
+	}
+	where := "<root>"
+	if t.parent != nil {
+		where = t.parent.node.configPath()
+	}
+	if !d.isGroup {
+		e := b.failed(d, "config-not-found", "In '%s': Could not load '%s'.\n\n%s", where, d.configPath(), b.repo.searchPath())
+		name, _ := d.name()
+		e.Hint = b.repo.hint(d.configPath(), name, b.repo.options(d.groupPath()))
+		return e
+	}
+	msg := fmt.Sprintf("In '%s': Could not find '%s'\n", where, d.configPath())
+	options := b.repo.options(d.groupPath())
+	if len(options) > 0 {
+		msg += fmt.Sprintf("\nAvailable options in '%s':\n\t%s", d.groupPath(), strings.Join(options, "\n\t"))
+	}
+	e := b.failed(d, "option-not-found", "%s\n%s", msg, b.repo.searchPath())
+	e.Hint = b.repo.hint(d.configPath(), d.choice.name, options)
+	if eq := strings.IndexByte(d.origin.Override, '='); eq >= 0 {
+		e.Column = eq + 2
+	}
+	return e
+}
+
+// hint says what may have been meant by a config that is not there.
+func (r *repo) hint(configPath, name string, options []string) string {
+	if p, ok := fsPath(configPath + ".yml"); ok {
+		for _, s := range r.sources {
+			if _, err := fs.Stat(s.FS, p); err == nil {
+				return "rename " + displayPath(s, p) + ": configs end in .yaml"
+			}
+		}
+	}
+	return suggest.Question(name, options)
 }

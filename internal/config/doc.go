@@ -9,18 +9,20 @@
 //
 // The path of a configuration, in the order in which errors are found:
 //
-//	override_parse.go   overrides -> *override
-//	compose.go          search path, sweeps refused
+//	override.go         overrides -> *override; sweeps are read to be refused
+//	compose.go          search path
 //	repo.go, yaml.go    files -> trees, each read once
 //	defaults*.go        defaults lists -> the final list of configs with packages
 //	merge.go            the list -> one tree
 //	override_apply.go   values of overrides, in the order of the command line
-//	runtime.go, run.go  the hydra node, the folder of the run
+//	run.go              the hydra node, the folder of the run
 //	resolve.go          interpolations -> values, in key order
 //
 // Two grammars are read by hand, that of overrides and that of interpolations;
 // lexer.go has what they share. They follow ANTLR's rule that the longest token
-// wins, so that text is split where Hydra splits it.
+// wins, so that text is split where Hydra splits it. Whatever reads or walks
+// recursively gives up with a panic of type failure, which the function that began
+// turns into its error.
 //
 // What counts as right is testdata/hydra.jsonl.gz: small config trees with the
 // answers of the real Hydra. All core cases and 97 % of the edge cases must

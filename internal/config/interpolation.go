@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 )
 
+// exprKind says which fields of an expr count.
 type exprKind uint8
 
 const (
@@ -58,48 +59,54 @@ func oneLine(r rune) rune { // keeps columns as they are
 
 // parseText parses a string with interpolations.
 // The text must hold at least one character.
-func parseText(src string) (*expr, error) {
+func parseText(src string) (e *expr, err error) {
+	defer catch(&err)
 	p := &interpParser{src: src}
-	if err := p.lex(modeTop); err != nil {
-		return nil, err
-	}
-	e, err := p.text(tokEOF)
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	p.lex(modeTop)
+	return p.text(tokEOF), nil
 }
 
 // parseElement parses a single value, as oc.decode does.
-func parseElement(src string) (*expr, error) {
+func parseElement(src string) (e *expr, err error) {
+	defer catch(&err)
 	p := &interpParser{src: src}
-	if err := p.lex(modeValue); err != nil {
-		return nil, err
-	}
-	e, err := p.element()
-	if err != nil {
-		return nil, err
-	}
-	if p.peek().typ != tokEOF {
-		return nil, p.unexpected("the end")
+	p.lex(modeValue)
+	if e = p.element(); p.peek().typ != tokEOF {
+		panic(p.unexpected("the end"))
 	}
 	return e, nil
 }
 
-// fail: pos is a byte offset in the text.
-func (p *interpParser) fail(pos int, text string) error {
-	return &grammarError{text, p.src, pos}
+// fail is for panic; pos is a byte offset in the text.
+func (p *interpParser) fail(pos int, text string) failure {
+	return failure{&grammarError{text, p.src, pos}}
+}
+
+// nest goes one level down into a value; the result comes up again.
+func (p *interpParser) nest(what string) func() {
+	if p.depth++; p.depth > maxNesting {
+		panic(p.fail(p.peek().pos, what+" are nested too deep"))
+	}
+	return func() { p.depth-- }
+}
+
+// expect passes a token of the type; it is an error where another one comes next.
+func (p *interpParser) expect(typ tokenType, want string) token {
+	if p.peek().typ != typ {
+		panic(p.unexpected(want))
+	}
+	return p.take()
 }
 
 // lex splits the source into tokens. What a character means depends on the modes
 // that are open around it.
-func (p *interpParser) lex(mode lexMode) error {
+func (p *interpParser) lex(mode lexMode) {
 	var stack []lexMode
 	for pos := 0; pos < len(p.src); {
 		typ, n := longest(modeRules[mode], p.src[pos:])
 		if n == 0 {
 			r, _ := utf8.DecodeRuneInString(p.src[pos:])
-			return p.fail(pos, "unexpected character '"+string(r)+"' in an interpolation")
+			panic(p.fail(pos, "unexpected character '"+string(r)+"' in an interpolation"))
 		}
 		p.tokens = append(p.tokens, token{typ, p.src[pos : pos+n], pos})
 		pushed := mode
@@ -115,33 +122,28 @@ func (p *interpParser) lex(mode lexMode) error {
 			}
 		case tokColon:
 			if mode == modeInter {
-				mode = modeValue
+				mode, pushed = modeValue, modeValue
 			}
-			pos += n
-			continue
 		case tokBraceClose, tokInterClose, tokQuoteClose:
 			if len(stack) == 0 {
-				return p.fail(pos, "unexpected '"+p.src[pos:pos+n]+"': nothing is open")
+				panic(p.fail(pos, "unexpected '"+p.src[pos:pos+n]+"': nothing is open"))
 			}
 			mode, stack = stack[len(stack)-1], stack[:len(stack)-1]
-			pos += n
-			continue
-		default:
-			pos += n
-			continue
+			pushed = mode
 		}
-		stack = append(stack, mode)
-		if len(stack) > maxNesting {
-			return p.fail(pos, "interpolations are nested too deep")
+		if typ == tokInterOpen || typ == tokBraceOpen || typ == tokQuoteOpen {
+			if stack = append(stack, mode); len(stack) > maxNesting {
+				panic(p.fail(pos, "interpolations are nested too deep"))
+			}
 		}
 		mode = pushed
 		pos += n
 	}
 	p.tokens = append(p.tokens, token{tokEOF, "", len(p.src)})
-	return nil
 }
 
-func (p *interpParser) unexpected(want string) error {
+// unexpected is for panic: the next token is not what the grammar wants.
+func (p *interpParser) unexpected(want string) failure {
 	t := p.peek()
 	if t.typ == tokEOF {
 		return p.fail(t.pos, "the interpolation is not closed, expecting "+want)
@@ -151,33 +153,32 @@ func (p *interpParser) unexpected(want string) error {
 
 // text parses up to the end token, which it leaves. A text that is a single
 // interpolation keeps the type of its value.
-func (p *interpParser) text(end tokenType) (*expr, error) {
+func (p *interpParser) text(end tokenType) *expr {
 	var parts []*expr
 	for {
 		t := p.peek()
 		switch t.typ {
 		case end:
 			if len(parts) == 0 {
-				return nil, p.unexpected("text")
+				panic(p.unexpected("text"))
 			}
 			if len(parts) == 1 && (parts[0].kind == exprNode || parts[0].kind == exprCall) {
-				return parts[0], nil
+				return parts[0]
 			}
-			return &expr{kind: exprJoin, parts: parts}, nil
+			return &expr{kind: exprJoin, parts: parts}
 		case tokInterOpen:
-			e, err := p.interpolation()
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, e)
+			parts = append(parts, p.interpolation())
 		case tokText, tokEscape, tokEscInter, tokTopEscape, tokQuotedEscape:
 			p.take()
-			parts = append(parts, &expr{kind: exprText, text: p.unescaped(t)})
+			parts = append(parts, textExpr(p.unescaped(t)))
 		default:
-			return nil, p.unexpected("text or '${'")
+			panic(p.unexpected("text or '${'"))
 		}
 	}
 }
+
+// textExpr is literal text: it is never resolved again.
+func textExpr(s string) *expr { return &expr{kind: exprText, text: s} }
 
 // unescaped is the text of a token given what follows it.
 func (p *interpParser) unescaped(t token) string {
@@ -200,62 +201,47 @@ func (p *interpParser) unescaped(t token) string {
 }
 
 // interpolation parses ${...}: a node or a resolver.
-func (p *interpParser) interpolation() (*expr, error) {
-	p.depth++
-	defer func() { p.depth-- }()
-	if p.depth > maxNesting {
-		return nil, p.fail(p.peek().pos, "interpolations are nested too deep")
-	}
+func (p *interpParser) interpolation() *expr {
+	defer p.nest("interpolations")()
 	start := p.take()
 	if p.isCall() {
 		return p.call(start)
 	}
 	e := &expr{kind: exprNode}
 	for p.peek().typ == tokDot {
-		e.parts = append(e.parts, &expr{kind: exprText, text: p.take().text})
+		e.parts = append(e.parts, textExpr(p.take().text))
 	}
 	for first := true; ; first = false {
-		t := p.peek()
-		switch {
+		switch t := p.peek(); {
 		case t.typ == tokInterClose && !first:
 			end := p.take()
 			e.text = p.src[start.pos : end.pos+len(end.text)]
-			return e, nil
+			return e
 		case t.typ == tokBracketOpen:
 			p.take()
-			key, err := p.configKey()
-			if err != nil {
-				return nil, err
-			}
-			if !p.accept(tokBracketClose) {
-				return nil, p.unexpected("']'")
-			}
-			e.parts = append(e.parts, &expr{kind: exprText, text: "["}, key, &expr{kind: exprText, text: "]"})
+			key := p.configKey()
+			p.expect(tokBracketClose, "']'")
+			e.parts = append(e.parts, textExpr("["), key, textExpr("]"))
 		case first || t.typ == tokDot:
 			if !first {
-				e.parts = append(e.parts, &expr{kind: exprText, text: p.take().text})
+				e.parts = append(e.parts, textExpr(p.take().text))
 			}
-			key, err := p.configKey()
-			if err != nil {
-				return nil, err
-			}
-			e.parts = append(e.parts, key)
+			e.parts = append(e.parts, p.configKey())
 		default:
-			return nil, p.unexpected("'.', '[' or '}'")
+			panic(p.unexpected("'.', '[' or '}'"))
 		}
 	}
 }
 
 // configKey reads one part of a path, which may itself be an interpolation.
-func (p *interpParser) configKey() (*expr, error) {
-	switch t := p.peek(); t.typ {
+func (p *interpParser) configKey() *expr {
+	switch p.peek().typ {
 	case tokInterOpen:
 		return p.interpolation()
 	case tokID, tokInterKey:
-		p.take()
-		return &expr{kind: exprText, text: t.text}, nil
+		return textExpr(p.take().text)
 	}
-	return nil, p.unexpected("a key")
+	panic(p.unexpected("a key"))
 }
 
 // isCall looks ahead for the colon that makes an interpolation a resolver: it
@@ -283,40 +269,134 @@ func (p *interpParser) isCall() bool {
 }
 
 // call reads ${name:args} from behind its opening.
-func (p *interpParser) call(start token) (*expr, error) {
+func (p *interpParser) call(start token) *expr {
 	e := &expr{kind: exprCall}
-	for {
-		switch t := p.peek(); t.typ {
+	for more := true; more; more = p.accept(tokDot) {
+		switch p.peek().typ {
 		case tokInterOpen:
-			part, err := p.interpolation()
-			if err != nil {
-				return nil, err
-			}
-			e.name = append(e.name, part)
+			e.name = append(e.name, p.interpolation())
 		case tokID:
-			p.take()
-			e.name = append(e.name, &expr{kind: exprText, text: t.text})
+			e.name = append(e.name, textExpr(p.take().text))
 		default:
-			return nil, p.unexpected("the name of a resolver")
+			panic(p.unexpected("the name of a resolver"))
 		}
-		if !p.accept(tokDot) {
+	}
+	p.expect(tokColon, "':'")
+	if p.peek().typ != tokBraceClose {
+		e.args = p.sequence(tokBraceClose)
+	}
+	end := p.expect(tokBraceClose, "'}'")
+	e.text = p.src[start.pos : end.pos+len(end.text)]
+	return e
+}
+
+// sequence parses elements with commas between; one that is not there is an
+// empty string.
+func (p *interpParser) sequence(end tokenType) (items []*expr) {
+	for more := true; more; more = p.accept(tokComma) {
+		e := &expr{kind: exprValue, value: newText("")}
+		if t := p.peek().typ; t != tokComma && t != end {
+			e = p.element()
+		}
+		items = append(items, e)
+	}
+	return items
+}
+
+// element reads one argument of a resolver: quoted, a list, a dictionary or plain.
+func (p *interpParser) element() *expr {
+	defer p.nest("values")()
+	switch p.peek().typ {
+	case tokQuoteOpen:
+		return p.quoted()
+	case tokBracketOpen:
+		p.take()
+		e := &expr{kind: exprList}
+		if !p.accept(tokBracketClose) {
+			e.parts = p.sequence(tokBracketClose)
+			p.expect(tokBracketClose, "',' or ']'")
+		}
+		return e
+	case tokBraceOpen:
+		return p.dict()
+	}
+	return p.primitive(true)
+}
+
+// quoted reads a string in quotes, in which interpolations still count.
+func (p *interpParser) quoted() *expr {
+	p.take()
+	if p.accept(tokQuoteClose) {
+		return textExpr("")
+	}
+	e := p.text(tokQuoteClose)
+	p.take()
+	if e.kind != exprJoin {
+		e = &expr{kind: exprJoin, parts: []*expr{e}}
+	}
+	return e
+}
+
+// dict reads {key: value, ...}; keys keep their type.
+func (p *interpParser) dict() *expr {
+	p.take()
+	e := &expr{kind: exprDict}
+	if p.accept(tokBraceClose) {
+		return e
+	}
+	for {
+		key := p.primitive(false)
+		p.expect(tokColon, "':'")
+		k := key.value
+		if k == nil {
+			k = newText(key.joined())
+		}
+		e.keys = append(e.keys, k)
+		e.parts = append(e.parts, p.element())
+		if p.accept(tokBraceClose) {
+			return e
+		}
+		p.expect(tokComma, "',' or '}'")
+	}
+}
+
+// joined is the text of a join of literals.
+func (e *expr) joined() string {
+	text := e.text
+	for _, p := range e.parts {
+		text += p.text
+	}
+	return text
+}
+
+// primitive reads an unquoted value. A single token keeps its type; several, and
+// interpolations among them, make a string. Keys of dictionaries (isValue false)
+// hold no interpolations.
+func (p *interpParser) primitive(isValue bool) *expr {
+	var parts []*expr
+	var single *Node
+	for {
+		t := p.peek()
+		if isValue && t.typ == tokInterOpen {
+			parts = append(parts, p.interpolation())
+			continue
+		}
+		if !t.primitive() && !(isValue && t.typ == tokColon) {
 			break
 		}
+		p.take()
+		single = typed(t)
+		parts = append(parts, textExpr(p.unescaped(t)))
 	}
-	if !p.accept(tokColon) {
-		return nil, p.unexpected("':'")
+	switch {
+	case len(parts) == 0:
+		panic(p.unexpected("a value"))
+	case len(parts) == 1 && parts[0].kind == exprText && strings.TrimLeft(parts[0].text, " \t") == "" && single.kind == String:
+		panic(p.fail(p.peek().pos, "the value is all blanks"))
+	case len(parts) == 1 && parts[0].kind == exprText:
+		return &expr{kind: exprValue, value: single}
+	case len(parts) == 1:
+		return parts[0]
 	}
-	if p.peek().typ != tokBraceClose {
-		args, err := p.sequence(tokBraceClose)
-		if err != nil {
-			return nil, err
-		}
-		e.args = args
-	}
-	end := p.peek()
-	if !p.accept(tokBraceClose) {
-		return nil, p.unexpected("'}'")
-	}
-	e.text = p.src[start.pos : end.pos+len(end.text)]
-	return e, nil
+	return &expr{kind: exprJoin, parts: parts}
 }

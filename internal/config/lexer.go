@@ -1,6 +1,33 @@
 package config
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
+
+// failure carries an error up to the function that began to read, to resolve or to
+// walk the defaults lists, as a panic: within the recursion nothing has to hand
+// errors on. It never leaves the package.
+type failure struct{ err error }
+
+// must panics with a failure where err is set.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(failure{err})
+	}
+	return value
+}
+
+// catch is deferred where that begins: it returns the error of a failure.
+func catch(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case failure:
+		*err = p.err
+	default:
+		panic(p)
+	}
+}
 
 // tokenType is shared by the two grammars: that of overrides and that of
 // interpolations. Both come from ANTLR lexers, so the longest match wins and
@@ -68,6 +95,7 @@ type tokenStream struct {
 	next   int
 }
 
+// peek gives tokEOF at the end, as often as it is asked.
 func (s *tokenStream) peek() token { return s.tokens[s.next] }
 
 // take returns the next token and passes it; the end is never passed.
@@ -147,4 +175,45 @@ func unescape(s string) string {
 		b = append(b, s[i])
 	}
 	return string(b)
+}
+
+// lexMode is what the lexer of interpolations is inside of.
+type lexMode uint8
+
+const (
+	modeTop    lexMode = iota // text outside of interpolations
+	modeValue                 // arguments of a resolver
+	modeInter                 // the path of a node, or the name of a resolver
+	modeSingle                // a string in apostrophes
+	modeDouble                // a string in quotation marks
+)
+
+const interOpen = `\$\{` + blanks
+
+// modeRules are indexed by mode. Order matters only among matches of equal length.
+var modeRules = [...][]rule{
+	modeTop: textRules(``, match(tokTopEscape, `(?:\\\\)+`)),
+	modeValue: slices.Concat([]rule{
+		match(tokInterOpen, interOpen), match(tokBraceOpen, `\{`+blanks), match(tokBraceClose, blanks+`\}`), match(tokQuoteOpen, `['"]`),
+		match(tokComma, blanks+`,`+blanks), match(tokBracketOpen, `\[`+blanks), match(tokBracketClose, blanks+`\]`), match(tokColon, blanks+`:`+blanks),
+	}, primitiveRules),
+	modeInter: {
+		match(tokInterOpen, interOpen), match(tokColon, blanks+`:`+blanks), match(tokInterClose, blanks+`\}`), match(tokDot, `\.`),
+		match(tokBracketOpen, `\[`), match(tokBracketClose, `\]`), match(tokID, name), match(tokInterKey, `[^\\{}()\[\]:. \t'"]+`),
+	},
+	modeSingle: quotedRules(`'`),
+	modeDouble: quotedRules(`"`),
+}
+
+// quotedRules: backslashes count only before the quote itself or an interpolation.
+func quotedRules(quote string) []rule {
+	return textRules(quote, match(tokQuoteClose, quote), match(tokEscape, `(?:\\\\)*\\`+quote), match(tokQuotedEscape, `(?:\\\\)+`))
+}
+
+// textRules are those of text that goes on until the next interpolation or
+// quote. Text does not end with a backslash: what backslashes mean depends on
+// what follows them.
+func textRules(quote string, more ...rule) []rule {
+	return slices.Concat([]rule{match(tokInterOpen, interOpen), match(tokText, `(?:\\*[^\\$`+quote+`])+`), match(tokEscInter, `(?:\\\\)*\\\$\{`)},
+		more, []rule{match(tokText, `\\+`), match(tokText, `\$`)})
 }

@@ -15,19 +15,14 @@ type mergeError struct {
 
 func (e *mergeError) Error() string { return e.text }
 
+// errMergeKinds has the words of omegaconf.
 func errMergeKinds() error {
 	return &mergeError{kind: "merge-type", text: "Cannot merge DictConfig with ListConfig"}
 }
 
 // notInStruct refuses a new key, naming the keys that exist beside it.
 func notInStruct(dest *Node, key *Node) error {
-	var near []string
-	for _, e := range dest.entries {
-		if e.Key.kind == String {
-			near = append(near, e.Key.text)
-		}
-	}
-	return &mergeError{kind: "unknown-key", text: fmt.Sprintf("Key '%s' is not in struct", pyStr(key)), key: pyStr(key), near: near}
+	return &mergeError{kind: "unknown-key", text: fmt.Sprintf("Key '%s' is not in struct", pyStr(key)), key: pyStr(key), near: textKeys(dest)}
 }
 
 // merger merges trees by omegaconf's rules.
@@ -123,12 +118,9 @@ func checkText(n *Node) error {
 		if e.Key.kind == Null {
 			return &mergeError{kind: "merge-type", text: "Incompatible key type 'NoneType'"}
 		}
-		if err := checkText(e.Value); err != nil {
-			return err
-		}
 	}
-	for _, item := range n.items {
-		if err := checkText(item); err != nil {
+	for child := range n.children() {
+		if err := checkText(child); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ncruces/go-strftime"
@@ -22,93 +24,82 @@ type call struct {
 
 // resolverFunc is what an interpolation can call.
 type resolverFunc struct {
-	min, max int // number of arguments
-	fn       func(c *call) (*Node, error)
+	min, max int                 // number of arguments
+	fn       func(c *call) *Node // it panics with a failure
 }
 
-// resolverNames are the functions that an interpolation may call.
-var resolverNames = []string{"hydra", "now", "oc.create", "oc.decode", "oc.dict.keys", "oc.dict.values", "oc.env", "oc.select"}
-
-// findResolver finds a function by name; its fn is nil for an unknown one.
-func findResolver(name string) resolverFunc {
+// resolvers are the functions that an interpolation may call, by name. They call
+// eval, which looks them up: so they are no variable.
+func resolvers() map[string]resolverFunc {
 	return map[string]resolverFunc{
 		"oc.env": {1, 2, resolveEnv}, "oc.select": {1, 2, resolveSelect}, "oc.decode": {1, 1, resolveDecode}, "oc.create": {1, 1, resolveCreate},
 		"oc.dict.keys": {1, 1, resolveKeys}, "oc.dict.values": {1, 1, resolveValues}, "now": {1, 1, resolveNow}, "hydra": {1, 1, resolveHydra},
-	}[name]
+	}
 }
 
 // evalCall evaluates ${name:args}. Arguments come first, as in omegaconf: one that
 // fails is an error even where the resolver would not have needed it.
-func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) (*Node, error) {
+func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) *Node {
 	var names []string
 	for _, p := range e.name {
-		v, err := r.eval(p, parent, node, memo)
-		if err != nil {
-			return nil, err
-		}
+		v := r.eval(p, parent, node, memo)
 		if v.kind != String {
-			return nil, failed("interpolation-other", "The name of a resolver must be a string, but the interpolation %s resolved to `%s` which is of type <class '%s'>",
-				p.text, pyStr(v), pyType(v))
+			panic(failure{failed("interpolation-other", "The name of a resolver must be a string, but the interpolation %s resolved to `%s` which is of type <class '%s'>",
+				p.text, pyStr(v), pyType(v))})
 		}
 		names = append(names, v.text)
 	}
 	c := &call{r: r, name: strings.Join(names, "."), parent: parent, node: node, memo: memo}
 	for _, a := range e.args {
-		v, err := r.eval(a, parent, node, memo)
-		if err != nil {
-			return nil, err
-		}
-		c.args = append(c.args, v)
+		c.args = append(c.args, r.eval(a, parent, node, memo))
 	}
-	f := findResolver(c.name)
-	if f.fn == nil {
-		hint := "the resolvers are " + strings.Join(resolverNames, ", ")
-		if near := suggest.Question(c.name, resolverNames); near != "" {
+	f, known := resolvers()[c.name]
+	if !known {
+		names := slices.Sorted(maps.Keys(resolvers()))
+		hint := "the resolvers are " + strings.Join(names, ", ")
+		if near := suggest.Question(c.name, names); near != "" {
 			hint = near + " " + hint
 		}
-		return nil, &resolveError{kind: "interpolation-resolver", text: "Unsupported interpolation type " + c.name, hint: hint}
+		panic(failure{&resolveError{kind: "interpolation-resolver", text: "Unsupported interpolation type " + c.name, hint: hint}})
 	}
 	if len(c.args) < f.min || len(c.args) > f.max {
 		want := fmt.Sprint(f.min)
 		if f.max > f.min {
 			want = fmt.Sprintf("%d to %d", f.min, f.max)
 		}
-		return nil, raised("TypeError", "%s takes %s arguments but %d were given", c.name, want, len(c.args))
+		panic(raised("TypeError", "%s takes %s arguments but %d were given", c.name, want, len(c.args)))
 	}
 	return f.fn(c)
 }
 
 // text is argument i; another kind than a string is Python's TypeError.
-func (c *call) text(i int) (string, error) {
+func (c *call) text(i int) string {
 	if c.args[i].kind != String {
-		return "", raised("TypeError", "%s takes a string, but `%s` is of type %s", c.name, pyStr(c.args[i]), pyType(c.args[i]))
+		panic(raised("TypeError", "%s takes a string, but `%s` is of type %s", c.name, pyStr(c.args[i]), pyType(c.args[i])))
 	}
-	return c.args[i].text, nil
+	return c.args[i].text
 }
 
 // resolveEnv is oc.env: always a string, null only as a default.
-func resolveEnv(c *call) (*Node, error) {
-	name, err := c.text(0)
-	if err != nil {
-		return nil, err
-	}
+func resolveEnv(c *call) *Node {
+	name := c.text(0)
 	if value, ok := c.r.env(name); ok {
-		return literal(newText(value)), nil
+		return literal(newText(value))
 	}
 	if len(c.args) < 2 {
-		return nil, failed("interpolation-env", "KeyError raised while resolving interpolation: \"Environment variable '%s' not found\"", name)
+		panic(failure{failed("interpolation-env", "KeyError raised while resolving interpolation: \"Environment variable '%s' not found\"", name)})
 	}
 	if c.args[1].kind == Null {
-		return newNull(), nil
+		return newNull()
 	}
-	return literal(newText(pyStr(c.args[1]))), nil
+	return literal(newText(pyStr(c.args[1])))
 }
 
 // selectValue is omegaconf's select: nil where there is nothing or "???".
 func (r *resolver) selectValue(container *Node, key string, o selectOptions) (*Node, error) {
 	root, rest, err := rootAndKey(container, key)
 	if err != nil {
-		return nil, raised("ConfigKeyError", "%s", err)
+		return nil, raised("ConfigKeyError", "%s", err).err
 	}
 	v, err := r.selectNode(root, rest, o, nil)
 	if err != nil {
@@ -126,47 +117,41 @@ func (r *resolver) selectValue(container *Node, key string, o selectOptions) (*N
 
 // resolveSelect is oc.select: the default counts for what is absent or ???, not
 // for null.
-func resolveSelect(c *call) (*Node, error) {
-	key, err := c.text(0)
-	if err != nil {
-		return nil, err
-	}
+func resolveSelect(c *call) *Node {
+	key := c.text(0)
 	v, err := c.r.selectValue(c.parent, key, selectOptions{throwFailure: true})
 	switch {
 	case err != nil:
-		return nil, wrapTypeError(err)
+		panic(failure{wrapTypeError(err)})
 	case v != nil:
-		return v, nil
+		return v
 	case len(c.args) > 1:
-		return c.args[1], nil
+		return c.args[1]
 	}
-	return newNull(), nil
+	return newNull()
 }
 
 // resolveDecode is oc.decode: it reads a string as an override's value would be.
-func resolveDecode(c *call) (*Node, error) {
+func resolveDecode(c *call) *Node {
 	if c.args[0].kind == Null {
-		return newNull(), nil
+		return newNull()
 	}
-	text, err := c.text(0)
-	if err != nil {
-		return nil, err
-	}
+	text := c.text(0)
 	e, err := parseElement(text)
 	if err != nil {
-		return nil, &resolveError{kind: "interpolation-syntax", text: "GrammarParseError raised while resolving interpolation: " + err.Error(), err: err}
+		panic(failure{&resolveError{kind: "interpolation-syntax", text: "GrammarParseError raised while resolving interpolation: " + err.Error(), err: err}})
 	}
 	c.r.depth++
 	defer func() { c.r.depth-- }()
 	if c.r.depth > maxResolveDepth {
-		return nil, failed("interpolation-cycle", "Recursive interpolation detected: %s", text)
+		panic(failure{failed("interpolation-cycle", "Recursive interpolation detected: %s", text)})
 	}
 	return c.r.eval(e, c.parent, c.node, nil)
 }
 
 // resolveCreate makes a value part of the tree: what is below it can be
 // referred to and may itself hold interpolations.
-func resolveCreate(c *call) (*Node, error) {
+func resolveCreate(c *call) *Node {
 	v := c.args[0]
 	switch {
 	case v.container():
@@ -174,7 +159,7 @@ func resolveCreate(c *call) (*Node, error) {
 	case v.kind == String:
 		parsed, err := readYAML("oc.create", []byte(v.text))
 		if err != nil {
-			return nil, &resolveError{kind: "interpolation-other", text: err.Error(), err: err}
+			panic(failure{&resolveError{kind: "interpolation-other", text: err.Error(), err: err}})
 		}
 		switch {
 		case parsed == nil || parsed.kind == Null:
@@ -185,78 +170,65 @@ func resolveCreate(c *call) (*Node, error) {
 		case parsed.container():
 			v = parsed
 		default:
-			return nil, raised("ValidationError", "oc.create cannot make a config of `%s`", v.text)
+			panic(raised("ValidationError", "oc.create cannot make a config of `%s`", v.text))
 		}
 	case v.kind == Null:
-		return newNull(), nil
+		return newNull()
 	default:
-		return nil, raised("ValidationError", "Object of unsupported type: '%s'", pyType(v))
+		panic(raised("ValidationError", "Object of unsupported type: '%s'", pyType(v)))
 	}
 	plant(v)
 	v.parent = c.parent
-	return v, nil
+	return v
 }
 
 // plant takes the mark of a foreign value off a tree.
 func plant(n *Node) {
 	n.literal = false
-	for _, e := range n.entries {
-		e.Value.parent = n
-		plant(e.Value)
-	}
-	for _, item := range n.items {
-		item.parent = n
-		plant(item)
+	for child := range n.children() {
+		child.parent = n
+		plant(child)
 	}
 }
 
 // dict finds the mapping that oc.dict.keys and oc.dict.values are about.
-func (c *call) dict() (*Node, string, error) {
-	key, err := c.text(0)
-	if err != nil {
-		return nil, "", err
-	}
+func (c *call) dict() (d *Node, key string) {
+	key = c.text(0)
 	v, err := c.r.selectValue(c.parent, key, selectOptions{throwMissing: true, throwFailure: true})
 	var missing *missingError
 	switch {
 	case errors.As(err, &missing):
-		return nil, "", raised("MissingMandatoryValue", "%s", missing)
+		panic(raised("MissingMandatoryValue", "%s", missing))
 	case err != nil:
-		return nil, "", wrapTypeError(err)
+		panic(failure{wrapTypeError(err)})
 	case v == nil:
-		return nil, "", raised("ConfigKeyError", "Key not found: '%s'", key)
+		panic(raised("ConfigKeyError", "Key not found: '%s'", key))
 	case v.kind != Map || v.literal:
 		name := pyType(v)
 		if v.kind == List {
 			name = "ListConfig"
 		}
-		return nil, "", raised("TypeError", "`%s` cannot be applied to objects of type: %s", c.name, name)
+		panic(raised("TypeError", "`%s` cannot be applied to objects of type: %s", c.name, name))
 	}
-	return v, key, nil
+	return v, key
 }
 
 // resolveKeys is oc.dict.keys.
-func resolveKeys(c *call) (*Node, error) {
-	d, _, err := c.dict()
-	if err != nil {
-		return nil, err
-	}
+func resolveKeys(c *call) *Node {
+	d, _ := c.dict()
 	list := newList()
 	for _, e := range d.entries {
 		k := *e.Key
 		list.push(&k)
 	}
 	list.parent = c.parent
-	return list, nil
+	return list
 }
 
 // resolveValues is oc.dict.values: a list of interpolations, so that later changes
 // of the mapping count.
-func resolveValues(c *call) (*Node, error) {
-	d, key, err := c.dict()
-	if err != nil {
-		return nil, err
-	}
+func resolveValues(c *call) *Node {
+	d, key := c.dict()
 	if strings.HasPrefix(key, ".") {
 		key = "." + key // the list is one level further down
 	}
@@ -267,35 +239,29 @@ func resolveValues(c *call) (*Node, error) {
 		list.push(item)
 	}
 	list.parent = c.parent
-	return list, nil
+	return list
 }
 
 // resolveNow is now: one moment for the whole configuration.
 // The format is that of strftime; the time is Options.Now in its own zone.
-func resolveNow(c *call) (*Node, error) {
-	format, err := c.text(0)
-	if err != nil {
-		return nil, err
-	}
-	return literal(newText(strftime.Format(format, c.r.now))), nil
+func resolveNow(c *call) *Node {
+	format := c.text(0)
+	return literal(newText(strftime.Format(format, c.r.now)))
 }
 
 // resolveHydra is hydra: a value of the hydra node, null where it has none.
-func resolveHydra(c *call) (*Node, error) {
-	path, err := c.text(0)
-	if err != nil {
-		return nil, err
-	}
+func resolveHydra(c *call) *Node {
+	path := c.text(0)
 	hydra := c.r.hydra()
 	if hydra == nil {
-		return nil, raised("ValueError", "HydraConfig was not set")
+		panic(raised("ValueError", "HydraConfig was not set"))
 	}
 	v, err := c.r.selectValue(hydra, "."+path, selectOptions{throwFailure: true})
 	if err != nil {
-		return nil, wrapTypeError(err)
+		panic(failure{wrapTypeError(err)})
 	}
 	if v == nil {
-		return newNull(), nil
+		return newNull()
 	}
-	return v, nil
+	return v
 }

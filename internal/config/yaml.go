@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -47,12 +49,20 @@ type yamlReader struct {
 // readYAML parses a file. An empty one is nil.
 func readYAML(file string, data []byte) (n *Node, err error) {
 	r := &yamlReader{file: file, active: map[*yaml.Node]bool{}}
-	if at := invalidUTF8(data); at >= 0 {
+	if valid := bytes.ToValidUTF8(data, []byte{0}); !utf8.Valid(data) {
+		at := 0
+		for data[at] == valid[at] {
+			at++
+		}
 		line := bytes.Count(data[:at], []byte("\n")) + 1
 		return nil, r.fail(line, 1, "the file is not valid UTF-8: byte 0x%02x at offset %d", data[at], at)
 	}
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover().(type) {
+		case nil:
+		case failure:
+			n, err = nil, p.err
+		default: // the library
 			n, err = nil, r.fail(0, 0, "the file cannot be parsed: %v", p)
 		}
 	}()
@@ -73,25 +83,8 @@ func readYAML(file string, data []byte) (n *Node, err error) {
 	if len(doc.Content) == 0 {
 		return nil, nil
 	}
-	if err := r.anchors(&doc, map[string]*yaml.Node{}); err != nil {
-		return nil, err
-	}
-	return r.node(doc.Content[0])
-}
-
-// invalidUTF8 gives the offset of the first byte that is not UTF-8, -1 for none.
-func invalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	for i := 0; i < len(data); {
-		c, size := utf8.DecodeRune(data[i:])
-		if c == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return -1
+	r.anchors(&doc, map[string]*yaml.Node{})
+	return r.node(doc.Content[0]), nil
 }
 
 // fail: line and column count from 1; 0 is unknown.
@@ -162,74 +155,65 @@ func indentingTab(data []byte, before int) (line, column int) {
 	return before, 1
 }
 
+// at is fail at the place of a node.
 func (r *yamlReader) at(y *yaml.Node, format string, args ...any) *Error {
 	return r.fail(y.Line, y.Column, format, args...)
 }
 
 // node turns a node of the YAML library into one of ours. Aliases are expanded:
 // the count of nodes keeps a few lines from growing into millions of values.
-func (r *yamlReader) node(y *yaml.Node) (*Node, error) {
+func (r *yamlReader) node(y *yaml.Node) (n *Node) {
 	r.depth++
 	defer func() { r.depth-- }()
 	if r.depth > maxNesting {
-		return nil, r.at(y, "the file is nested deeper than %d levels", maxNesting)
+		panic(failure{r.at(y, "the file is nested deeper than %d levels", maxNesting)})
 	}
-	r.nodes++
-	if r.nodes > maxFileNodes {
-		return nil, r.at(y, "the file holds more than %d values once its aliases are expanded", maxFileNodes)
-	}
-	var n *Node
-	var err error
+	r.count(y, 1)
 	switch y.Kind {
 	case yaml.AliasNode:
 		if r.active[y.Alias] {
-			return nil, r.at(y, "the anchor '%s' contains itself", y.Value)
+			panic(failure{r.at(y, "the anchor '%s' contains itself", y.Value)})
 		}
 		r.active[y.Alias] = true
-		n, err = r.node(y.Alias)
-		delete(r.active, y.Alias)
-		return n, err
+		defer delete(r.active, y.Alias)
+		return r.node(y.Alias)
 	case yaml.MappingNode:
-		if n, err = r.mapping(y); err != nil {
-			return nil, err
-		}
+		n = r.mapping(y)
 	case yaml.SequenceNode:
 		if tag := explicitTag(y); tag != "" && tag != "!!seq" {
-			return nil, r.unknownTag(y, tag)
+			panic(r.unknownTag(y, tag))
 		}
 		n = newList()
 		for _, item := range y.Content {
-			child, err := r.node(item)
-			if err != nil {
-				return nil, err
-			}
-			n.push(child)
+			n.push(r.node(item))
 		}
 	default:
-		if n, err = r.scalar(y); err != nil {
-			return nil, err
-		}
+		n = r.scalar(y)
 	}
 	n.origin = Origin{File: r.file, Line: y.Line, Column: y.Column}
-	return n, nil
+	return n
+}
+
+// count bounds the values of a file.
+func (r *yamlReader) count(y *yaml.Node, n int) {
+	if r.nodes += n; r.nodes > maxFileNodes {
+		panic(failure{r.at(y, "the file holds more than %d values once its aliases are expanded", maxFileNodes)})
+	}
 }
 
 // anchors refuses a name that stands for two values.
-func (r *yamlReader) anchors(y *yaml.Node, seen map[string]*yaml.Node) error {
+func (r *yamlReader) anchors(y *yaml.Node, seen map[string]*yaml.Node) {
 	if first := seen[y.Anchor]; first != nil {
 		e := r.at(y, "found duplicate anchor '%s'", y.Anchor)
 		e.Hint = fmt.Sprintf("the anchor stands already on line %d", first.Line)
-		return e
+		panic(failure{e})
 	}
 	if y.Anchor != "" {
 		seen[y.Anchor] = y
 	}
 	for _, c := range y.Content {
-		if err := r.anchors(c, seen); err != nil {
-			return err
-		}
+		r.anchors(c, seen)
 	}
-	return nil
 }
 
 // explicitTag is the tag that was written, "" for none.
@@ -241,14 +225,14 @@ func explicitTag(y *yaml.Node) string {
 }
 
 // unknownTag: tags such as !!python/object are never constructed.
-func (r *yamlReader) unknownTag(y *yaml.Node, tag string) *Error {
-	return r.at(y, "could not determine a constructor for the tag '%s'", tag)
+func (r *yamlReader) unknownTag(y *yaml.Node, tag string) failure {
+	return failure{r.at(y, "could not determine a constructor for the tag '%s'", tag)}
 }
 
 // scalar reads a scalar by its tag or, unquoted and without a tag, by its text.
 // Interpolations are parsed at once, so that a malformed one is found in the file
 // that holds it.
-func (r *yamlReader) scalar(y *yaml.Node) (*Node, error) {
+func (r *yamlReader) scalar(y *yaml.Node) *Node {
 	tag := scalarTag(y)
 	if tag == "!!value" && r.inKey && explicitTag(y) == "" {
 		tag = "!!str"
@@ -257,76 +241,67 @@ func (r *yamlReader) scalar(y *yaml.Node) (*Node, error) {
 	if n == nil {
 		switch tag {
 		case "!!int", "!!float", "!!bool":
-			return nil, r.at(y, "'%s' is no value for the tag '%s'", y.Value, tag)
+			panic(failure{r.at(y, "'%s' is no value for the tag '%s'", y.Value, tag)})
 		}
-		return nil, r.unknownTag(y, tag)
+		panic(r.unknownTag(y, tag))
 	}
 	if n.kind == String && !r.inKey && strings.Contains(n.text, "${") {
 		if _, err := parseText(n.text); err != nil {
 			e := r.at(y, "%s", err)
 			e.Kind, e.Err = "interpolation-syntax", err
-			return nil, e
+			panic(failure{e})
 		}
 	}
-	return n, nil
+	return n
 }
 
 // mapping reads a mapping with its merge keys.
-func (r *yamlReader) mapping(y *yaml.Node) (*Node, error) {
+func (r *yamlReader) mapping(y *yaml.Node) *Node {
 	if tag := explicitTag(y); tag != "" && tag != "!!map" {
-		return nil, r.unknownTag(y, tag)
+		panic(r.unknownTag(y, tag))
 	}
-	if err := r.duplicates(y); err != nil {
-		return nil, err
-	}
-	pairs, err := r.flatten(y, 0)
-	if err != nil {
-		return nil, err
-	}
+	r.duplicates(y)
 	n := newMap()
-	for _, p := range pairs {
+	for _, p := range r.flatten(y, 0) {
 		r.inKey = true
-		key, err := r.node(p[0])
+		key := r.node(p[0])
 		r.inKey = false
-		if err != nil {
-			return nil, err
-		}
 		switch key.kind {
 		case Map, List:
-			return nil, r.at(y, "while constructing a mapping\nfound unhashable key")
+			panic(failure{r.at(y, "while constructing a mapping\nfound unhashable key")})
 		case Null:
 			e := r.at(p[0], "Incompatible key type 'NoneType'")
 			e.Kind = "merge-type"
-			return nil, e
+			panic(failure{e})
 		}
-		value, err := r.node(p[1])
-		if err != nil {
-			return nil, err
-		}
-		n.put(key, value)
+		n.put(key, r.node(p[1]))
 	}
-	return n, nil
+	return n
 }
 
 // duplicates refuses a key that stands twice in one mapping.
-func (r *yamlReader) duplicates(y *yaml.Node) error {
+func (r *yamlReader) duplicates(y *yaml.Node) {
 	seen := make(map[string]*yaml.Node, len(y.Content)/2)
 	for i := 0; i+1 < len(y.Content); i += 2 {
-		k := y.Content[i]
-		if k.Kind == yaml.AliasNode && k.Alias != nil {
-			k = k.Alias
-		}
+		k := target(y.Content[i])
 		if k.Kind != yaml.ScalarNode || scalarTag(k) != "!!str" {
 			continue
 		}
 		if first := seen[k.Value]; first != nil {
 			e := r.at(y.Content[i], "found duplicate key %s", k.Value)
 			e.Hint = fmt.Sprintf("the key stands already on line %d", first.Line)
-			return e
+			panic(failure{e})
 		}
 		seen[k.Value] = k
 	}
-	return nil
+}
+
+// target is the node that an alias stands for, or the node itself.
+func target(y *yaml.Node) *yaml.Node {
+	if y.Kind == yaml.AliasNode && y.Alias != nil {
+		return y.Alias
+	}
+	return y
 }
 
 // scalarTag is the tag of a scalar, explicit or by its style and text.
@@ -342,9 +317,9 @@ func scalarTag(y *yaml.Node) string {
 
 // flatten puts the entries of merge keys before a mapping's own, as PyYAML
 // does: the own ones win by coming later.
-func (r *yamlReader) flatten(y *yaml.Node, depth int) ([][2]*yaml.Node, error) {
+func (r *yamlReader) flatten(y *yaml.Node, depth int) [][2]*yaml.Node {
 	if depth > maxNesting {
-		return nil, r.at(y, "merge keys are nested deeper than %d levels", maxNesting)
+		panic(failure{r.at(y, "merge keys are nested deeper than %d levels", maxNesting)})
 	}
 	var merged, own [][2]*yaml.Node
 	for i := 0; i+1 < len(y.Content); i += 2 {
@@ -353,45 +328,121 @@ func (r *yamlReader) flatten(y *yaml.Node, depth int) ([][2]*yaml.Node, error) {
 			own = append(own, [2]*yaml.Node{key, value})
 			continue
 		}
-		more, err := r.merged(value, depth)
-		if err != nil {
-			return nil, err
-		}
+		more := r.merged(value, depth)
 		merged = append(merged, more...)
-		r.nodes += len(more)
-		if r.nodes > maxFileNodes {
-			return nil, r.at(y, "the file holds more than %d values once its aliases are expanded", maxFileNodes)
-		}
+		r.count(y, len(more))
 	}
-	return append(merged, own...), nil
+	return append(merged, own...)
 }
 
 // merged gives the entries of the mapping or mappings behind a merge key. Of
 // several the first wins, so that it comes last.
-func (r *yamlReader) merged(value *yaml.Node, depth int) ([][2]*yaml.Node, error) {
-	if value.Kind == yaml.AliasNode {
-		value = value.Alias
-	}
-	switch value.Kind {
+func (r *yamlReader) merged(value *yaml.Node, depth int) (all [][2]*yaml.Node) {
+	switch value = target(value); value.Kind {
 	case yaml.MappingNode:
 		return r.flatten(value, depth+1)
 	case yaml.SequenceNode:
-		var all [][2]*yaml.Node
-		for i := len(value.Content) - 1; i >= 0; i-- {
-			item := value.Content[i]
-			if item.Kind == yaml.AliasNode {
-				item = item.Alias
+		for _, item := range slices.Backward(value.Content) {
+			if item = target(item); item.Kind != yaml.MappingNode {
+				panic(failure{r.at(item, "expected a mapping for merging")})
 			}
-			if item.Kind != yaml.MappingNode {
-				return nil, r.at(item, "expected a mapping for merging")
-			}
-			more, err := r.flatten(item, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, more...)
+			all = append(all, r.flatten(item, depth+1)...)
 		}
-		return all, nil
+		return all
 	}
-	return nil, r.at(value, "expected a mapping or list of mappings for merging")
+	panic(failure{r.at(value, "expected a mapping or list of mappings for merging")})
+}
+
+// plainTag resolves an unquoted scalar.
+// It is for plain text only; quoted text is always a string.
+func plainTag(s string) string {
+	switch {
+	case nullPattern.MatchString(s):
+		return "!!null"
+	case strings.IndexByte("-+.0123456789", s[0]) >= 0:
+		if intPattern.MatchString(s) {
+			return "!!int"
+		}
+		if floatPattern.MatchString(s) {
+			return "!!float"
+		}
+	case boolPattern.MatchString(s):
+		return "!!bool"
+	case s == "<<":
+		return "!!merge"
+	case s == "=":
+		return "!!value"
+	}
+	return "!!str"
+}
+
+// scalarOf constructs a scalar; nil where the text does not fit the tag or the
+// tag is not known.
+func scalarOf(tag, s string) *Node {
+	switch tag {
+	case "!!null":
+		return newNull()
+	case "!!bool":
+		switch strings.ToLower(s) {
+		case "yes", "true", "on":
+			return newBool(true)
+		case "no", "false", "off":
+			return newBool(false)
+		}
+	case "!!int":
+		return yamlInt(s)
+	case "!!float":
+		return yamlFloat(s)
+	case "!!str", "!":
+		return newText(s)
+	}
+	return nil
+}
+
+// yamlInt reads an integer of YAML 1.1: 0b101, 0x1f, 017 is octal, 1:30 is
+// ninety.
+func yamlInt(s string) *Node {
+	s = strings.ReplaceAll(s, "_", "")
+	digits, base := s[sign(s):], 10
+	switch {
+	case strings.HasPrefix(digits, "0b"):
+		digits, base = digits[2:], 2
+	case strings.HasPrefix(digits, "0x"):
+		digits, base = digits[2:], 16
+	case len(digits) > 1 && digits[0] == '0':
+		base = 8
+	}
+	total := new(big.Int)
+	for part := range strings.SplitSeq(digits, ":") {
+		n, ok := new(big.Int).SetString(part, base)
+		if !ok {
+			return nil
+		}
+		total.Mul(total, big.NewInt(60)).Add(total, n)
+	}
+	if s[0] == '-' {
+		total.Neg(total)
+	}
+	return newInt(total)
+}
+
+// yamlFloat reads a float of YAML 1.1: 1e3, .5, 1:30.5 is 90.5.
+func yamlFloat(s string) *Node {
+	s = strings.ToLower(strings.ReplaceAll(s, "_", ""))
+	total := 0.0
+	for part := range strings.SplitSeq(s[sign(s):], ":") {
+		switch part {
+		case ".inf", ".nan":
+			part = part[1:]
+		}
+		f, err := strconv.ParseFloat(part, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return nil
+		}
+		total = total*60 + f
+	}
+	if strings.HasPrefix(s, "-") {
+		total = -total
+	}
+	return newFloat(total)
 }
