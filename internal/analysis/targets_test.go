@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,7 @@ import (
 
 func writeTargets(t *testing.T, dir string, targets *pick.Targets) {
 	t.Helper()
-	text, err := targets.JSON()
+	text, err := json.Marshal(targets)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,6 +87,7 @@ func (c *Capture) freeSessions() []Warning {
 	return notes
 }
 
+// log is the path of a log of attempt n; the first has no number.
 func (c *Capture) log(name string, n int) string {
 	if n > 1 {
 		name = fmt.Sprintf("%s.%d", name, n)
@@ -97,7 +98,10 @@ func (c *Capture) log(name string, n int) string {
 // environment is what the profiler and the workload get, and the names of the
 // variables that were left out.
 func (c *Capture) environment(temp string) (env, removed []string) {
-	env, removed = WithoutSecrets(c.Command.Env, c.KeepEnv, c.Secret)
+	env = c.Command.Env
+	if c.Tool == Nsys { // ncu stores no environment
+		env, removed = WithoutSecrets(env, c.KeepEnv, c.Secret)
+	}
 	set := []string{"LC_ALL=C"}
 	if temp != "" {
 		set = append(set, "TMPDIR="+temp)
@@ -171,6 +175,8 @@ func Unrecorded(env []string, secret func(name, value string) bool) string {
 	return "# Not recorded, because it looks secret. Export before you paste: " + strings.Join(names, " ") + "\n"
 }
 
+// supervise starts the profiler and returns when the whole tree of processes is gone.
+// The error is that of the start. Progress and the recorder hear of every line.
 func (c *Capture) supervise(ctx context.Context, a *Attempt, env []string, watch *spaceWatch, rec *Recorder) (tool.Ended, error) {
 	p := newTracker(c.Tool, c.Gated, c.Expect.Launches, c.Progress)
 	p.counted = c.Counted
@@ -208,6 +214,8 @@ func (c *Capture) patience(last string, repeated bool) time.Duration {
 	return 0
 }
 
+// evidence gathers what judge looks at once the profiler has ended: its logs, the files
+// that it left, and what our own readers find in them.
 func (c *Capture) evidence(ctx context.Context, a *Attempt, ended tool.Ended, temp string, watch *spaceWatch) Evidence {
 	e := Evidence{
 		Tool: c.Tool, Code: ended.Exit.Shell(), Killer: int(ended.Exit.Signal),
@@ -233,6 +241,7 @@ func (c *Capture) evidence(ctx context.Context, a *Attempt, ended tool.Ended, te
 	return e
 }
 
+// addContent sums over the reports of one capture; nil is one that was not opened.
 func (e *Evidence) addContent(c *Content) {
 	if c == nil {
 		return
@@ -334,6 +343,7 @@ type spaceWatch struct {
 	any   bool
 }
 
+// look is called with every tick: a disk that was full for a moment counts.
 func (w *spaceWatch) look() {
 	for _, dir := range w.dirs {
 		if free, err := freeSpace(dir); err == nil && (!w.any || free < w.least) {

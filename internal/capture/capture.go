@@ -51,9 +51,10 @@ type Capture struct {
 	MinFree    int64  // bytes that must be free for output and TMPDIR; 0 is 64 MiB, negative is no limit
 	ReportSize int64  // expected, in bytes: TMPDIR should have 30 times as much; 0 is unknown
 
-	// Variables that look like secrets are kept from the workload because nsys
+	// Variables that look like secrets are kept from a workload under nsys, which
 	// stores the whole environment in its report. KeepEnv names exceptions.
-	// Secret decides; nil keeps none back.
+	// Secret decides; nil keeps none back. What is recorded of a command leaves them
+	// out with either tool.
 	KeepEnv []string
 	Secret  func(name, value string) bool
 
@@ -134,6 +135,7 @@ func (c *Capture) attempts(ctx context.Context, r *Result) {
 	}
 }
 
+// withDefaults gives zero fields the values that their comments name.
 func (c Capture) withDefaults() Capture {
 	if c.MinFree == 0 {
 		c.MinFree = 64 << 20
@@ -172,6 +174,7 @@ const repeatCost = 2 * time.Second
 // want is the report that the profiler is to write.
 func (c *Capture) want() string { return c.Output + "." + string(c.Tool) + "-rep" }
 
+// pause is false where it was cut short by the user or the context.
 func (c *Capture) pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

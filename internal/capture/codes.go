@@ -137,6 +137,7 @@ func linePrinted(line string) fact.Fact {
 // ErrorFact is an error as evidence.
 func ErrorFact(err error) fact.Fact { return fact.New(SystemError, errorText(err)) }
 
+// errorText bounds what the error quotes of other programs.
 func errorText(err error) fact.Param { return fact.ErrorText("error", tool.Quote(err.Error())) }
 
 // ofFile is a fact about a file alone.

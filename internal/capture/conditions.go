@@ -51,6 +51,7 @@ type conditionWriter struct {
 	file       *os.File
 }
 
+// Write never fails: a sample is worth less than the run.
 func (w *conditionWriter) Write(p []byte) (int, error) {
 	w.rest = append(w.rest, p...)
 	for {
@@ -66,6 +67,7 @@ func (w *conditionWriter) Write(p []byte) (int, error) {
 	}
 }
 
+// add makes the file with its header when the first sample comes.
 func (w *conditionWriter) add(c runs.Condition) {
 	if w.file == nil {
 		f, err := os.OpenFile(w.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
@@ -80,6 +82,7 @@ func (w *conditionWriter) add(c runs.Condition) {
 	w.row(c.Record())
 }
 
+// row writes a line with one call, so that a killed run has whole lines but the last.
 func (w *conditionWriter) row(cells []string) {
 	var line bytes.Buffer
 	out := csv.NewWriter(&line)

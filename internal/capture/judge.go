@@ -352,6 +352,7 @@ func (o *Outcome) warnUnseen(e *Evidence, found []Finding) {
 	}
 }
 
+// warnExit tells of an exit code that a good report outweighs.
 func (o *Outcome) warnExit(e *Evidence, found []Finding) {
 	w := warningOf(warnExit, fact.Count("code", e.Code))
 	switch {

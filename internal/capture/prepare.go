@@ -28,6 +28,7 @@ func (c *Capture) prepare() *Outcome {
 	return nil
 }
 
+// notStarted is what happened where a check before the start refused the capture.
 func (c *Capture) notStarted() fact.Fact { return fact.New(toolNotStarted, c.Tool.param()) }
 
 // refuse is the verdict on a run that is not started. A zero cause is that of the
@@ -285,6 +286,7 @@ func shortOf(dir string, free, need int64) fact.Fact {
 	return fact.New(spaceShort, fact.File("dir", dir), fact.Bytes("free", free), fact.Bytes("need", need))
 }
 
+// tryWrite makes and removes a file: rights alone do not tell on a full or read-only disk.
 func tryWrite(dir string) error {
 	f, err := os.CreateTemp(dir, ".deepprof-*")
 	if err != nil {

@@ -94,6 +94,7 @@ var (
 	}
 )
 
+// line is called for every line of both streams, in the order in which they were read.
 func (k *tracker) line(l tool.Line) {
 	k.now.Elapsed = l.At
 	before := k.now.Stage
@@ -162,6 +163,7 @@ func (k *tracker) ncu(text string) {
 	}
 }
 
+// tick is called about four times a second; it emits about once a second.
 func (k *tracker) tick(t tool.Tick) {
 	k.now.Elapsed, k.now.CPU, k.now.Processes = t.Elapsed, t.CPU, t.Processes
 	switch {
@@ -177,11 +179,13 @@ func (k *tracker) tick(t tool.Tick) {
 	}
 }
 
+// done emits the last state; nothing is emitted after it.
 func (k *tracker) done() {
 	k.now.Stage = Finished
 	k.emit()
 }
 
+// emit hands on a copy; a tracker without a listener emits nothing.
 func (k *tracker) emit() {
 	k.told = k.now.Elapsed
 	if k.tell == nil {

@@ -107,6 +107,7 @@ func outputArg(t Tool, args []string) string {
 	return path
 }
 
+// writePlayed writes the recorded beginning, and zeros up to the recorded size.
 func writePlayed(path string, f RecordedFile) error {
 	file, err := os.Create(path)
 	if err != nil {

@@ -3,13 +3,17 @@ package capture
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -75,14 +79,15 @@ func StoreWork(ctx context.Context, store *runs.Run, name string, o Outcome, fil
 	return store.EndAttempt(name, runs.Result{Outcome: o.Stored(), Files: hashed})
 }
 
-// StoreProgram runs a program without a profiler as an attempt of a step. Shown
-// is its command, left gives the files that it wrote beside its logs.
-func StoreProgram(ctx context.Context, store *runs.Run, name string, p Program, shown []string, judge func(*Outcome, *tool.Exit), left func() []string) (Outcome, error) {
-	if err := store.StartAttempt(name, p.Command.Dir, shown...); err != nil {
+// StoreProgram runs a program without a profiler as an attempt of a step.
+func StoreProgram(ctx context.Context, store *runs.Run, name string, p Program) (Outcome, error) {
+	if err := store.StartAttempt(name, p.Command.Dir, p.Shown...); err != nil {
 		return Outcome{}, err
 	}
 	o, exit := RunProgram(ctx, p)
-	judge(&o, exit)
+	if p.Judge != nil {
+		p.Judge(&o, exit)
+	}
 	result := runs.Result{Outcome: o.Stored()}
 	if exit == nil {
 		return o, store.EndAttempt(name, result)
@@ -92,8 +97,12 @@ func StoreProgram(ctx context.Context, store *runs.Run, name string, p Program, 
 	} else {
 		result.Signal = SignalName(exit.Signal)
 	}
+	files := store.Within(p.Stdout, p.Stderr)
+	if p.Wrote != nil {
+		files = append(files, p.Wrote()...)
+	}
 	var err error
-	if result.Files, err = store.HashFiles(context.WithoutCancel(ctx), append(store.Within(p.Stdout, p.Stderr), left()...)...); err != nil {
+	if result.Files, err = store.HashFiles(context.WithoutCancel(ctx), files...); err != nil {
 		return Outcome{}, err
 	}
 	return o, store.EndAttempt(name, result)
@@ -205,4 +214,114 @@ func identify(store *runs.Run, step string, files []runs.File) {
 			files[i].Of = &timeline.Identity{Rank: &b.Rank, Local: &b.Local, World: b.World, Host: b.Host}
 		}
 	}
+}
+
+const causeOfSession fact.Code = "cause-session" // kind, file, next
+
+// ExplainSession puts what a session itself says of its end into the outcome.
+func ExplainSession(o *Outcome, v workload.Verdict, dir string) {
+	for _, f := range v.Warnings {
+		o.Warn(Warning{Fact: f})
+	}
+	if v.OK || v.Kind == "" && o.Kind == WorkloadCrashed { // a signal says more than an exit code
+		return
+	}
+	o.Kind, o.What, o.Usable = WorkloadFailed, v.What, false
+	if !v.Evidence.IsZero() || v.Kind != "" {
+		o.Evidence = v.Evidence
+	}
+	o.Cause = causeOf(v, dir)
+}
+
+// causeOf is why a session failed, by its own words.
+func causeOf(v workload.Verdict, dir string) fact.Fact {
+	var params []fact.Param
+	if v.Kind != "" {
+		params = append(params, fact.Name("kind", v.Kind))
+	}
+	if v.Partial {
+		params = append(params, fact.File("file", filepath.Join(dir, workload.MetricsName)))
+	}
+	if !v.Next.IsZero() {
+		params = append(params, fact.Because("next", v.Next))
+	}
+	return fact.New(causeOfSession, params...)
+}
+
+// ExplainFailure tells a session that failed under a profiler from a profiler
+// that failed. A capture of a session that failed stays readable.
+func ExplainFailure(o *Outcome, dir string) {
+	failure, err := workload.ReadFailure(dir)
+	if err != nil || failure == nil || o.Kind == Interrupted {
+		return
+	}
+	usable, reports := o.Usable, o.Reports
+	ExplainSession(o, workload.Judge(tool.Exit{Code: 1}, dir, workload.ModeProfile), dir)
+	o.Usable, o.Reports = usable, reports
+}
+
+// ShellLine is a command to paste into a shell, without the values of secrets:
+// what the configuration sets of them is left out.
+func ShellLine(c tool.Command) string {
+	c.Env = slices.DeleteFunc(slices.Clone(c.Env), func(kv string) bool {
+		name, value, _ := strings.Cut(kv, "=")
+		return redact.Secret(name, value)
+	})
+	return c.Line(os.Environ())
+}
+
+// CommandFile is cmd.txt of a program that runs without a profiler.
+func CommandFile(c tool.Command) []byte {
+	return []byte(Unrecorded(c.Env, redact.Secret) + ShellLine(c) + "\n")
+}
+
+// FindTarget looks at a workload as execve would and returns the program that
+// its first word stands for, by the PATH of env. The outcome says why it could
+// not be started; it is nil where it can.
+func FindTarget(target []string, dir string, env []string) (string, *Outcome) {
+	c := Capture{Target: target, Command: tool.Command{Dir: dir, Env: env}}
+	if o := c.checkTarget(); o != nil {
+		o.What = fact.New(workloadNotStarted)
+		return "", o
+	}
+	if strings.Contains(target[0], "/") {
+		return target[0], nil
+	}
+	found, _ := c.program()
+	return found, nil
+}
+
+const (
+	ranksKept      fact.Code = "ranks-kept"      // n, of
+	rankUnreadable fact.Code = "rank-unreadable" // rank, error
+)
+
+// KeptRanks finds the timelines that ranks left before the step was cut off: by a
+// time limit, a preemption, a lost node. Files are its reports and exports within
+// the run; none where no rank left a timeline that can be read.
+func KeptRanks(ctx context.Context, store *runs.Run, t tool.Tool, n plan.Nsys) (o Outcome, files []string, err error) {
+	ranks, world := begunRanks(store, plan.StepNsys), 0
+	o = Outcome{Kind: WithWarnings, Usable: true}
+	for _, report := range tool.Match(store.Path(plan.StepNsys), "run.*.nsys-rep") {
+		id := timeline.IdentityOfName(format.BaseName(report))
+		if id.Rank == nil {
+			continue
+		}
+		world = max(world, ranks[*id.Rank].World)
+		if err := os.Remove(strings.TrimSuffix(report, ".nsys-rep") + ".sqlite"); err != nil && !os.IsNotExist(err) { // it may be half written
+			return o, nil, fmt.Errorf("remove an earlier export: %w", err)
+		}
+		_, export, err := CheckTimeline(ctx, t, n, report, store.Path("nsys/cmd.txt"))
+		if ctx.Err() != nil {
+			return o, nil, ctx.Err()
+		}
+		if err != nil {
+			o.Warnings = append(o.Warnings, Warning{Fact: fact.New(rankUnreadable, fact.Count("rank", *id.Rank), fact.Error("error", err))})
+			continue
+		}
+		o.Reports = append(o.Reports, report)
+		files = append(files, store.Within(report, export)...)
+	}
+	o.What = fact.New(ranksKept, fact.Count("n", len(o.Reports)), fact.Count("of", max(world, len(o.Reports))))
+	return o, files, nil
 }

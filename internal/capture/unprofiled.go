@@ -22,6 +22,13 @@ type Program struct {
 	LimitKey       string // the setting that bounds its time, for advice
 	Interrupts     <-chan os.Signal
 	Progress       func(elapsed time.Duration) // about four times a second
+
+	// What StoreProgram records: the command as the user typed it, a second
+	// judgment of the outcome (its exit is nil where nothing was started), and the
+	// files that it wrote beside its logs. Nil functions add nothing.
+	Shown []string
+	Judge func(*Outcome, *tool.Exit)
+	Wrote func() []string
 }
 
 // RunProgram runs a program without a profiler and judges its end. The exit is
@@ -82,6 +89,7 @@ func (p Program) judge(ended tool.Ended, err error) Outcome {
 	return o
 }
 
+// warnLeft names processes of the workload that outlived it and were ended.
 func (o *Outcome) warnLeft(list []tool.Process) {
 	var left []string
 	for _, p := range list {

@@ -145,18 +145,24 @@ func unwanted(what string) finding {
 	return notApplicable(notWanted, fact.ID("what", "check-of", what))
 }
 
+// absent is for a check of something whose program or device is not there; another
+// row says so, so that this one blocks nothing.
 func absent(what string) finding {
 	return notApplicable(notThere, fact.ID("what", "check-of", what))
 }
 
+// notApplicable is never a problem, whatever the run wants.
 func notApplicable(code fact.Code, params ...fact.Param) finding {
 	return finding{NotApplicable, fact.New(code, params...)}
 }
 
+// warning lets the run go on: its numbers, or its convenience, may suffer.
 func warning(code fact.Code, params ...fact.Param) finding {
 	return finding{Warning, fact.New(code, params...)}
 }
 
+// unknown is for evidence that could not be had. It blocks nothing: "could not tell"
+// is not "no".
 func unknown(code fact.Code, params ...fact.Param) finding {
 	return finding{Unknown, fact.New(code, params...)}
 }

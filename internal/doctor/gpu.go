@@ -110,6 +110,7 @@ func checkGPU(_ context.Context, e *exam) finding {
 	return e.withoutGPU(module, len(devices))
 }
 
+// gpuNames has a name for each GPU, in the order of nvidia-smi, equal ones too.
 func (e *exam) gpuNames() []string {
 	var names []string
 	for _, g := range e.gpus {
@@ -225,6 +226,8 @@ func checkGPUs(_ context.Context, e *exam) finding {
 	return warning(gpusSeveral, n, fact.Name("name", kinds[0]))
 }
 
+// checkMIG warns of GPUs that are cut into instances: their clocks cannot be locked, and
+// counters of units that instances share are unavailable.
 func checkMIG(_ context.Context, e *exam) finding {
 	if f, none := e.noGPU(); none {
 		return f
@@ -241,6 +244,8 @@ func checkMIG(_ context.Context, e *exam) finding {
 	return ok(migOff)
 }
 
+// checkUse looks for other programs on the GPU, whose kernels share its time and its
+// clocks. A GPU whose compute mode forbids every program is a blocker.
 func checkUse(_ context.Context, e *exam) finding {
 	if f, none := e.noGPU(); none {
 		return f
@@ -267,6 +272,8 @@ func checkUse(_ context.Context, e *exam) finding {
 	return ok(gpuFree)
 }
 
+// checkClocks looks for reasons that hold the clocks down now. They may pass before
+// the run starts, so that they are a warning; the run samples them again.
 func checkClocks(_ context.Context, e *exam) finding {
 	if f, none := e.noGPU(); none {
 		return f

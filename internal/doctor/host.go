@@ -72,11 +72,13 @@ func (h Host) path(p string) string {
 	return filepath.Join(h.Root, p)
 }
 
+// read reads a file of the system under Root; p is its absolute path there.
 func (h Host) read(p string) (string, error) {
 	data, err := os.ReadFile(h.path(p))
 	return string(data), err
 }
 
+// exists follows links. A path that may not be looked at counts as absent.
 func (h Host) exists(p string) bool {
 	_, err := os.Stat(h.path(p))
 	return err == nil
@@ -93,6 +95,7 @@ type failedError struct {
 	printed string
 }
 
+// Error is one line where the program printed one: it ends up in a row.
 func (e *failedError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.program, e.exit, e.printed)
 }

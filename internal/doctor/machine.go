@@ -78,6 +78,8 @@ func (e *exam) room(path string, p place) finding {
 	return ok(folderFine, fact.File("dir", dir), free)
 }
 
+// checkRunStore: a run that fills its disk loses the report that was being written,
+// so that too little room is found before anything starts.
 func checkRunStore(_ context.Context, e *exam) finding {
 	return e.room(e.RunDir, place{"run-store", "deepprof runs clean", runBlocks, runWarns})
 }

@@ -27,6 +27,8 @@ func (c capabilities) has(bit int) bool { return c.known && c.bits&(1<<bit) != 0
 
 var capEff = regexp.MustCompile(`(?m)^CapEff:\s*([0-9a-fA-F]+)`)
 
+// readCapabilities reads those in effect for this process, which the workload inherits.
+// They are not known outside Linux.
 func (e *exam) readCapabilities() capabilities {
 	text, err := e.read("/proc/self/status")
 	if err != nil {

@@ -100,6 +100,7 @@ func WorkloadRows(p *plan.Plan, start, dir string, env []string) []Row {
 	return []Row{row, inputRow(rowModel, model, problems.Model), inputRow(rowDataset, dataset, problems.Dataset)}
 }
 
+// inputRow is fine unless there is a problem, which is always a blocker: the workload would fail.
 func inputRow(check string, fine, problem fact.Fact) Row {
 	if problem.IsZero() {
 		return Row{Check: check, Status: OK, Seen: fine}

@@ -91,8 +91,11 @@ func checkPython(_ context.Context, e *exam) finding {
 	return ok(toolFound, fact.Name("version", t.Version.String()), fact.File("path", t.Path))
 }
 
+// ofPython names the interpreter of the workload, which is not always the first in PATH.
 func (e *exam) ofPython() fact.Param { return fact.File("python", e.python.Path) }
 
+// checkTorch: the shipped sessions cannot do without torch. A torch without CUDA is a
+// blocker only where a GPU is wanted.
 func checkTorch(_ context.Context, e *exam) finding {
 	if !e.Torch {
 		return unwanted("torch")
@@ -149,6 +152,8 @@ func checkPackages(_ context.Context, e *exam) finding {
 	return ok(packsFound, fact.Names("names", fact.KindName, found))
 }
 
+// checkNVTX: without ranges a session still runs, but its stages and layers have no
+// names on the timeline. That is a warning.
 func checkNVTX(_ context.Context, e *exam) finding {
 	if !e.Torch {
 		return unwanted("python-workload")

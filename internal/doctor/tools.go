@@ -17,6 +17,7 @@ var (
 	oldestNcu  = tool.V(2022, 3, 0)
 )
 
+// find looks for a program once; its path is empty where it cannot be used.
 func (e *exam) find(ctx context.Context, name, path string) located {
 	t, err := e.look(ctx, name, path)
 	if err != nil {
@@ -83,6 +84,8 @@ func seenTool(t tool.Tool) []fact.Param {
 	return seen
 }
 
+// checkNsys warns of releases that are known to lose events or reports. They are no
+// blocker: most captures work with them.
 func checkNsys(_ context.Context, e *exam) finding {
 	if e.nsys.err != nil {
 		return missing(e.Timeline, e.nsys.err, tool.Nsys)
@@ -151,6 +154,7 @@ func packageOf(library string) fact.Param {
 	return fact.ID("package", "check-of", "unknown-package")
 }
 
+// checkNcu: ncu refuses to run from a path with blanks, a blocker where counters are wanted.
 func checkNcu(_ context.Context, e *exam) finding {
 	if e.ncu.err != nil {
 		return missing(e.Counters, e.ncu.err, tool.Ncu)

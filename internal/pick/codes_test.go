@@ -2,6 +2,7 @@ package pick
 
 import (
 	"bytes"
+	"encoding/json"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/message"
@@ -19,7 +20,7 @@ func TestCodesOnly(t *testing.T) {
 		if targets.Verification, err = Verify(targets, all[:5], l); err != nil {
 			t.Fatal(err)
 		}
-		data, err := targets.JSON()
+		data, err := json.Marshal(targets)
 		if err != nil {
 			t.Fatal(err)
 		}

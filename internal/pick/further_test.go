@@ -1,10 +1,11 @@
 package pick
 
 import (
-	"github.com/deepprof/deepprof/internal/fact"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // roles counts the planned launches by role and gives the durations of those of

@@ -56,7 +56,7 @@ func TestTargetsSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, targets.Ladder = LadderInput{}.first()
-	data, err := targets.JSON()
+	data, err := json.Marshal(targets)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -293,15 +293,6 @@ type Prediction struct {
 	OffTypical       float64          `json:"off_typical"` // share of the GPU time in the regions that a launch away from the median stands for
 }
 
-// JSON writes targets.json.
-func (t *Targets) JSON() ([]byte, error) {
-	text, err := json.MarshalIndent(t, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("write targets: %w", err)
-	}
-	return append(text, '\n'), nil
-}
-
 // ParseTargets reads targets.json.
 func ParseTargets(text []byte) (*Targets, error) {
 	t := &Targets{}

@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/export"
@@ -17,7 +16,6 @@ import (
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	reports "github.com/deepprof/deepprof/internal/report"
-	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -47,17 +45,31 @@ func (j *job) ncuOptions(target []string) ncu.Options {
 
 // ncuCommand is the counter capture as it is configured, before there is a
 // timeline.
-func ncuCommand(j *job) (tool.Command, error) {
+func ncuCommands(j *job) ([]tool.Command, error) {
+	o, err := j.ncuWritten()
+	if err != nil {
+		return nil, err
+	}
+	command, err := j.ncuLine(o)
+	return []tool.Command{command}, err
+}
+
+// ncuWritten are the options of ncu that the configuration writes out.
+func (j *job) ncuWritten() (ncu.Options, error) {
 	target, err := j.target(plan.StepNcu)
 	if err != nil {
-		return tool.Command{}, err
+		return ncu.Options{}, err
 	}
-	o, err := pick.AsWritten(j.ncuOptions(target), j.plan.Pipeline.Ncu.CLI)
-	if err != nil {
-		return tool.Command{}, err
-	}
+	n, _ := j.ncuPlan()
+	o, err := pick.AsWritten(j.ncuOptions(target), n.CLI)
 	o.Output = j.place("ncu/run")
-	return j.ncuLine(o)
+	return o, err
+}
+
+// ncuPlan is what the plan says of ncu, less what this release cannot do.
+// FellBack tells that a filter mode stands in for the one of "auto".
+func (j *job) ncuPlan() (n plan.Ncu, fellBack bool) {
+	return j.plan.Pipeline.Ncu.Fit(ncu.PerLaunchConfig(j.ncu.Version))
 }
 
 // ncuLine is ncu's command; set are further variables of the program.
@@ -85,9 +97,10 @@ func (j *job) ncuLine(o ncu.Options, set ...string) (tool.Command, error) {
 // captureCounters counts the launches that pick chooses from the timeline;
 // where there is none, or the configuration names the launches itself, what the
 // configuration says.
-func captureCounters(ctx context.Context, j *job) (made, error) {
-	m, err := profiled(ctx, j, plan.StepNcu, func(target []string) (capture.Outcome, error) {
+func captureCounters(ctx context.Context, j *job) (capture.Outcome, error) {
+	o, err := profiled(ctx, j, plan.StepNcu, func(target []string) (capture.Outcome, error) {
 		p := j.plan.Pipeline
+		n, _ := j.ncuPlan()
 		if workload.HasRanks(target) && p.Ncu.Pick.Collectives && ncu.PeersOption(j.lists) == "" {
 			j.tell(noCommunicator, fact.Name("tool", j.ncu.String()))
 		}
@@ -107,7 +120,7 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 			return capture.Outcome{}, err
 		}
 		counting := pick.Counting{
-			Nsys: p.Nsys, Ncu: p.Ncu, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.programTime(), BriefStart: workload.BriefWarmup(j.plan), Gates: j.gated(target),
+			Nsys: p.Nsys, Ncu: n, Shown: p.Regions, Base: j.ncuOptions(target), Version: j.ncu.Version, Program: j.programTime(), BriefStart: workload.BriefWarmup(j.plan), Gates: j.gated(target),
 			Timeline: t, TimelineName: name, Window: workload.Serves(j.plan), Ranges: begins.ranges, Begins: begins.why, Client: p.Server.Load.Kind == plan.LoadClient,
 			Dir: j.store.Dir(), Say: j.Say,
 			Count: func(ctx context.Context, r pick.Request) (capture.Outcome, error) {
@@ -117,28 +130,25 @@ func captureCounters(ctx context.Context, j *job) (made, error) {
 				return countServer(ctx, j, target, r, begins)
 			},
 			Refused: func(o capture.Outcome) error { return capture.Refuse(j.store, plan.StepNcu, j.dir, o) },
-			Save:    func(t *pick.Targets) error { return saveTargets(j.store, t) },
+			Save:    func(t *pick.Targets) error { return j.store.WriteJSON(pick.TargetsFile, t) },
 		}
 		if begins.gate != "" {
 			counting.Base.WaitForProfilerStart = true
 		}
 		o, err := counting.Do(ctx)
-		if err != nil || !exists(j.store.Path(pick.TargetsFile)) {
+		if err != nil {
 			return o, err
 		}
-		return o, j.store.AddFiles(ctx, plan.StepNcu, pick.TargetsFile)
+		return o, j.store.AddFiles(ctx, plan.StepNcu, j.store.Present(".", pick.TargetsFile)...)
 	})
-	if err != nil {
-		return m, err
+	if err == nil {
+		err = listSections(ctx, j)
 	}
-	if err := listSections(ctx, j); err != nil {
-		return m, err
-	}
-	if !j.plan.Pipeline.Ncu.RawCSV || !m.Usable {
-		return m, nil
+	if err != nil || !j.plan.Pipeline.Ncu.RawCSV || !o.Usable {
+		return o, err
 	}
 	made, problems := export.CountersCSV(j.store)
-	return m, j.exported(ctx, plan.StepNcu, made, problems)
+	return o, j.exported(ctx, plan.StepNcu, made, problems)
 }
 
 // exported records what was made of a capture on request. The capture stays good
@@ -157,14 +167,6 @@ func (j *job) gated(target []string) bool {
 	return !ranks && !workload.Serves(j.plan) && j.plan.Pipeline.Ncu.CLI.ProfileFromStart && j.annotation(plan.StepNcu) != nil && len(annotateFiles(j, plan.StepNsys)) > 0
 }
 
-func saveTargets(store *runs.Run, t *pick.Targets) error {
-	text, err := t.JSON()
-	if err != nil {
-		return err
-	}
-	return store.WriteFile(pick.TargetsFile, text)
-}
-
 // countWith starts one process of ncu and records it. Server is what a server is
 // counted with; nil for another program.
 func countWith(ctx context.Context, j *job, target []string, r pick.Request, server *driven) (capture.Outcome, error) {
@@ -175,7 +177,7 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, ser
 		file := path.Join(path.Dir(r.Output), "gates.json")
 		gates = []string{j.store.Path(file)}
 		set = append(set, workload.GatesVariable+"="+gates[0])
-		return writeJSON(j.store, file, list)
+		return j.store.WriteJSON(file, list)
 	}
 	switch {
 	case len(r.Gates) > 0:
@@ -197,11 +199,9 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, ser
 	}
 	j.display.expected = r.Expected // the live line counts from the start of a process
 	c := j.capture(capture.Ncu, command, target, r.Output, j.plan.Pipeline.Ncu.Timeout)
-	j.setBehind(&c, plan.StepNcu, target)
 	if server != nil {
 		c.Retries, c.Counted = 0, server.counted // who drives the server does so once
 	}
-	c.KeepEnv = envNames(command.Env) // ncu stores no environment
 	c.Expect.Tables = pick.Named(cli.Metrics)
 	c.Expect.Launches = r.Launches
 	got := map[string]int64{}
@@ -219,16 +219,6 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, ser
 	return result.Outcome, result.Store(ctx, j.store, path.Dir(r.Output), j.dir, slices.Concat(result.Reports, result.Kept, gates))
 }
 
-// envNames are the names of the variables of an environment.
-func envNames(env []string) []string {
-	var out []string
-	for _, kv := range env {
-		name, _, _ := strings.Cut(kv, "=")
-		out = append(out, name)
-	}
-	return out
-}
-
 // sectionsName is the list of what the ncu of the run could have counted.
 const sectionsName = "ncu/sections.txt"
 
@@ -242,7 +232,8 @@ func listSections(ctx context.Context, j *job) error {
 		return reports.WriteSections(w, j.ncu.String(), pick.SectionCosts(j.lists.Sets, j.lists.Sections, j.lists.SetMetrics))
 	})
 	if err != nil {
-		return j.exported(ctx, plan.StepNcu, nil, []error{err})
+		j.tellError("note", err)
+		return nil
 	}
-	return j.exported(ctx, plan.StepNcu, []string{sectionsName}, nil)
+	return j.store.AddFiles(ctx, plan.StepNcu, sectionsName)
 }

@@ -178,7 +178,7 @@ func TestCountChosen(t *testing.T) {
 	r, dir := counting(t, func(*plan.Pipeline) {}, "toy_full")
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || !o.Usable || len(o.Reports) != 1 {
-		t.Fatalf("%v: %s", err, inWords(o.Outcome))
+		t.Fatalf("%v: %s", err, inWords(o))
 	}
 	targets := targetsOf(t, r)
 	v := targets.Verification
@@ -232,7 +232,7 @@ func TestCountAgain(t *testing.T) {
 	r, dir := counting(t, func(*plan.Pipeline) {}, "toy_nest", "toy_full")
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || !o.Usable || len(o.Reports) != 2 {
-		t.Fatalf("%v: %s", err, inWords(o.Outcome))
+		t.Fatalf("%v: %s", err, inWords(o))
 	}
 	targets := targetsOf(t, r)
 	if len(targets.Runs) != 2 || !targets.Runs[1].Retry || targets.Runs[1].Way == targets.Runs[0].Way || len(targets.Verification.Missing) > 0 {
@@ -241,7 +241,7 @@ func TestCountAgain(t *testing.T) {
 	if !slices.ContainsFunc(argsOf(t, dir, 2), func(a string) bool { return strings.HasPrefix(a, "--kernel-id=") }) {
 		t.Errorf("the second process is told %q", argsOf(t, dir, 2))
 	}
-	if !exists(r.store.Path("ncu/run2/cmd.txt")) || !exists(r.store.Path("ncu/run2/run.ncu-rep")) || !exists(r.store.Path("ncu/cmd.txt")) {
+	if !r.store.Has("ncu/run2/cmd.txt") || !r.store.Has("ncu/run2/run.ncu-rep") || !r.store.Has("ncu/cmd.txt") {
 		t.Error("the second process has no folder of its own")
 	}
 	files := filesOf(r)
@@ -253,8 +253,8 @@ func TestCountAgain(t *testing.T) {
 	if o, err = captureCounters(context.Background(), r); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(targetsOf(t, r).Runs); n != 2 || o.Kind != capture.WithWarnings || !strings.Contains(inWords(o.Outcome), "were not counted") {
-		t.Errorf("%d runs: %s", n, inWords(o.Outcome))
+	if n := len(targetsOf(t, r).Runs); n != 2 || o.Kind != capture.WithWarnings || !strings.Contains(inWords(o), "were not counted") {
+		t.Errorf("%d runs: %s", n, inWords(o))
 	}
 }
 
@@ -264,7 +264,7 @@ func TestCountedOthers(t *testing.T) {
 	r, _ := counting(t, func(*plan.Pipeline) {}, "llm_basic", "llm_basic")
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || o.Usable || o.Kind != capture.NothingMatched || message.Next(o.Cause) == "" {
-		t.Errorf("%v: %s", err, inWords(o.Outcome))
+		t.Errorf("%v: %s", err, inWords(o))
 	}
 }
 
@@ -279,7 +279,7 @@ func TestCutReport(t *testing.T) {
 	}
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || o.Usable || o.Kind != capture.ReportUnreadable || !o.Evidence.Is("file-error") || strings.Contains(message.Text(o.What), "good") {
-		t.Errorf("%v: %s", err, inWords(o.Outcome))
+		t.Errorf("%v: %s", err, inWords(o))
 	}
 	if files := filesOf(r); !slices.Contains(files, "ncu/run.ncu-rep") {
 		t.Errorf("files %q", files)
@@ -293,7 +293,7 @@ func TestLogsOfAttempts(t *testing.T) {
 	}, busy, "toy_full")
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || !o.Usable {
-		t.Fatalf("%v: %s", err, inWords(o.Outcome))
+		t.Fatalf("%v: %s", err, inWords(o))
 	}
 	m := r.store.Manifest()
 	var got [][]string
@@ -318,22 +318,22 @@ func TestCountFails(t *testing.T) {
 	r, dir := counting(t, func(*plan.Pipeline) {}, forbidden, "toy_full")
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || o.Kind != capture.Permission || o.Usable {
-		t.Errorf("%v: %s", err, inWords(o.Outcome))
+		t.Errorf("%v: %s", err, inWords(o))
 	}
 	if exists(filepath.Join(dir, "args.2")) {
 		t.Error("ncu is started again without permission")
 	}
 	r, _ = counting(t, func(*plan.Pipeline) {}, noKernels, "toy_full")
 	if o, err = captureCounters(context.Background(), r); err != nil || !o.Usable || o.Kind != capture.WithWarnings {
-		t.Errorf("a first process without a match: %v: %s", err, inWords(o.Outcome))
+		t.Errorf("a first process without a match: %v: %s", err, inWords(o))
 	}
 	r, _ = counting(t, func(*plan.Pipeline) {}, "toy_nest", forbidden)
 	if o, err = captureCounters(context.Background(), r); err != nil || !o.Usable || o.Kind != capture.Partial {
-		t.Errorf("a second process without permission: %v: %s", err, inWords(o.Outcome))
+		t.Errorf("a second process without permission: %v: %s", err, inWords(o))
 	}
 	r, _ = counting(t, func(*plan.Pipeline) {}, noKernels, noKernels)
 	if o, err = captureCounters(context.Background(), r); err != nil || o.Usable || o.Kind != capture.NothingMatched {
-		t.Errorf("nothing in either way: %v: %s", err, inWords(o.Outcome))
+		t.Errorf("nothing in either way: %v: %s", err, inWords(o))
 	}
 	for name, change := range map[string]func(*plan.Pipeline){
 		"a range that never opened": func(p *plan.Pipeline) { p.Ncu.CLI.NVTXInclude = []string{"prefil"} },
@@ -343,7 +343,7 @@ func TestCountFails(t *testing.T) {
 		r, dir := counting(t, change, "toy_full")
 		o, err := captureCounters(context.Background(), r)
 		if err != nil || o.Kind != capture.NothingMatched || o.Usable || message.Next(o.Cause) == "" || exists(filepath.Join(dir, "args.1")) {
-			t.Errorf("%s: %v: %s", name, err, inWords(o.Outcome))
+			t.Errorf("%s: %v: %s", name, err, inWords(o))
 		}
 	}
 }
@@ -355,7 +355,7 @@ func TestUnmatchedAlone(t *testing.T) {
 		r, dir := counting(t, func(p *plan.Pipeline) { change(p); p.Ncu.CLI.NVTXInclude = []string{"decod"} }, "toy_full")
 		o, err := captureCounters(context.Background(), r)
 		if err != nil || o.Kind != capture.NothingMatched || exists(filepath.Join(dir, "args.1")) {
-			t.Errorf("%s: %v: %s", name, err, inWords(o.Outcome))
+			t.Errorf("%s: %v: %s", name, err, inWords(o))
 		}
 		if u := targetsOf(t, r).Unmatched; len(u) != 1 || u[0].Expr != "decod" || !slices.Contains(u[0].Near, "decode") {
 			t.Errorf("%s: unmatched %+v", name, u)
@@ -368,7 +368,7 @@ func TestUnmatchedAlone(t *testing.T) {
 	r, _ := counting(t, func(p *plan.Pipeline) { p.Ncu.CLI.KernelName = "saxpi" }, "toy_full")
 	o, err := captureCounters(context.Background(), r)
 	if err != nil || !strings.Contains(message.Text(o.What), `pipeline.ncu.ncu_cli.kernel_name "saxpi"`) {
-		t.Errorf("%v: %s", err, inWords(o.Outcome))
+		t.Errorf("%v: %s", err, inWords(o))
 	}
 	if u := targetsOf(t, r).Unmatched; len(u) != 1 || u[0].Key != "pipeline.ncu.ncu_cli.kernel_name" {
 		t.Errorf("unmatched %+v", u)
@@ -392,7 +392,7 @@ func TestUnmatchedAmongOthers(t *testing.T) {
 		}
 		o, err := captureCounters(context.Background(), r)
 		if err != nil || !o.Usable || o.Kind != capture.WithWarnings || said != 1 {
-			t.Errorf("%s: said %d times: %v: %s", name, said, err, inWords(o.Outcome))
+			t.Errorf("%s: said %d times: %v: %s", name, said, err, inWords(o))
 			continue
 		}
 		if !slices.ContainsFunc(o.Warnings, func(w capture.Warning) bool {
@@ -430,7 +430,7 @@ func TestCountAsWritten(t *testing.T) {
 		r, dir := counting(t, change, "toy_full")
 		o, err := captureCounters(context.Background(), r)
 		if err != nil || !o.Usable {
-			t.Errorf("%s: %v: %s", name, err, inWords(o.Outcome))
+			t.Errorf("%s: %v: %s", name, err, inWords(o))
 		}
 		if args := argsOf(t, dir, 1); !slices.Contains(args, "--nvtx-include=prefill/") || slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--kernel-name=") }) {
 			t.Errorf("%s: %q", name, args)
@@ -444,7 +444,7 @@ func TestCountAsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o, err := captureCounters(context.Background(), r); err != nil || !o.Usable {
-		t.Errorf("without a timeline: %v: %s", err, inWords(o.Outcome))
+		t.Errorf("without a timeline: %v: %s", err, inWords(o))
 	}
 }
 
@@ -470,7 +470,7 @@ func TestClimb(t *testing.T) {
 				t.Fatal(err)
 			}
 			if o.Usable != (test.name != "no permission") {
-				t.Error(inWords(o.Outcome))
+				t.Error(inWords(o))
 			}
 			var modes []string
 			for _, s := range targetsOf(t, r).Ladder {
@@ -484,4 +484,9 @@ func TestClimb(t *testing.T) {
 			}
 		})
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report/folder"
@@ -23,25 +24,25 @@ func TestFirstAnswer(t *testing.T) {
 	j, _ := counting(t, func(*plan.Pipeline) {})
 	var said []string
 	j.Say = func(line string) { said = append(said, line) }
-	step := func(name string, run func(context.Context, *job) (made, error)) *analysis.Result {
+	step := func(name string, run func(context.Context, *job) (capture.Outcome, error)) *analysis.Result {
 		t.Helper()
 		if err := j.store.StartStep(name); err != nil {
 			t.Fatal(err)
 		}
-		m, err := run(context.Background(), j)
-		if err != nil || m.result == nil {
-			t.Fatalf("%+v, %v", m, err)
+		o, err := run(context.Background(), j)
+		if err != nil || j.result == nil {
+			t.Fatalf("%+v, %v", o, err)
 		}
 		if err := j.store.EndStep(name, runs.StateDone, fact.Fact{}); err != nil {
 			t.Fatal(err)
 		}
-		if !exists(j.store.Path(folder.PageFile)) {
+		if !j.store.Has(folder.PageFile) {
 			t.Error("there is no page")
 		}
 		if bad, err := runs.Verify(context.Background(), j.store); err != nil || len(bad) > 0 {
 			t.Errorf("%v, %v", bad, err)
 		}
-		return m.result
+		return j.result
 	}
 	first := step(plan.StepFirstAnswer, firstAnswer)
 	if !first.Preliminary || len(first.FirstNotes()) == 0 || !first.FirstNotes()[0].Is(analysis.Preliminary) {
@@ -69,7 +70,7 @@ func TestNoFirstAnswer(t *testing.T) {
 	j := &job{store: store}
 	j.Say = func(line string) { t.Errorf("said %q", line) }
 	m, err := firstAnswer(context.Background(), j)
-	if err != nil || m.result != nil || m.What.Code != noFirstAnswer {
+	if err != nil || j.result != nil || m.What.Code != noFirstAnswer {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
@@ -123,7 +124,7 @@ while :; do sleep 0.1; done
 		t.Errorf("what is missing: %+v", r.Missing)
 	}
 	for _, name := range []string{folder.PageFile, "report.md"} {
-		if !exists(j.store.Path(name)) {
+		if !j.store.Has(name) {
 			t.Errorf("there is no %s", name)
 		}
 	}
@@ -148,16 +149,16 @@ func TestWithoutCounters(t *testing.T) {
 	if err := j.store.StartStep(plan.StepReport); err != nil {
 		t.Fatal(err)
 	}
-	m, err := report(context.Background(), j)
-	if err != nil || m.result == nil {
-		t.Fatalf("%+v, %v", m, err)
+	o, err := report(context.Background(), j)
+	if err != nil || j.result == nil {
+		t.Fatalf("%+v, %v", o, err)
 	}
-	notes := m.result.FirstNotes()
+	notes := j.result.FirstNotes()
 	if len(notes) != 1 || !notes[0].Is(analysis.CountersKeepAdvice) || !slices.Contains(notes[0].Params["stages"].List, "decode") {
 		t.Errorf("first notes %+v", notes)
 	}
-	if !slices.ContainsFunc(m.result.Missing, func(n analysis.Note) bool { return n.Is(analysis.NoCounters) }) {
-		t.Errorf("what is missing: %+v", m.result.Missing)
+	if !slices.ContainsFunc(j.result.Missing, func(n analysis.Note) bool { return n.Is(analysis.NoCounters) }) {
+		t.Errorf("what is missing: %+v", j.result.Missing)
 	}
 }
 

@@ -12,20 +12,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
+	reports "github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // A job is what every step is given: the plan, and what was found and made
-// before the first step. Steps read it and change nothing in it.
+// before the first step. Steps read it; the report alone sets its result.
 type job struct {
 	Options
 	plan    *plan.Plan // a copy, complete: with the seed where the configuration leaves it open
@@ -45,6 +49,7 @@ type job struct {
 	played  bool               // the captures come from a recording
 	record  func(capture.Tool, capture.Recording)
 	display *display
+	result  *analysis.Result // of the last report or first answer; nil before
 	// again makes a run of its own: Run, which the table of steps must not name.
 	again func(context.Context, Options) (*Summary, error)
 }
@@ -118,33 +123,35 @@ func reopenJob(o Options, store *runs.Run) (*job, error) {
 
 // create makes the run directory, with what is needed to resume it.
 func (j *job) create(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	files, err := runs.PlanFiles(j.plan, j.Config)
+	if err != nil || ctx.Err() != nil {
+		return cmp.Or(ctx.Err(), err)
+	}
+	secrets := j.secrets()
+	err = j.createRun(runs.CreateOptions{Command: runs.WithoutEnv(j.plan, j.Argv), Steps: planned(j.steps), Label: secrets.Text(workload.Label(j.plan)), Files: files, Secrets: secrets})
 	if err != nil {
 		return err
 	}
-	secrets := j.secrets()
-	parent, auto := plan.SplitRunDir(j.Dir)
-	o := runs.CreateOptions{
-		Version: j.Version, Command: runs.WithoutEnv(j.plan, j.Argv),
-		Steps: planned(j.steps), Label: secrets.Text(workload.Label(j.plan)), Start: j.start, Files: files, Secrets: secrets,
-	}
-	if !auto {
-		o.Dir = parent
-	}
-	if j.store, err = runs.Create(parent, o); err != nil {
-		return err
-	}
 	j.dir = j.workingDir()
-	j.tell(runIs, fact.File("dir", j.store.Dir()))
 	for name, text := range j.Files {
 		if err := j.store.WriteFile(name, []byte(runs.WithoutEnv(j.plan, []string{string(text)})[0])); err != nil {
-			return errors.Join(err, j.store.Finish(runs.StatusFailed, errorFact(err)))
+			return errors.Join(err, j.store.Finish(runs.StatusFailed, capture.ErrorFact(err)))
 		}
 	}
 	return nil
+}
+
+// createRun makes the run directory where hydra.run.dir says.
+func (j *job) createRun(o runs.CreateOptions) (err error) {
+	o.Version, o.Start = j.Version, j.start
+	parent, auto := plan.SplitRunDir(j.Dir)
+	if !auto {
+		o.Dir = parent
+	}
+	if j.store, err = runs.Create(parent, o); err == nil {
+		j.tell(runIs, fact.File("dir", j.store.Dir()))
+	}
+	return err
 }
 
 // secrets are the values that the run must not show.
@@ -223,7 +230,8 @@ func (j *job) unprofiledTime() time.Duration {
 // session of the step.
 func (j *job) target(step string) ([]string, error) {
 	if workload.Serves(j.plan) {
-		return j.serverArgv(), nil
+		_, server := j.serverLine()
+		return server.Argv(), nil
 	}
 	if !workload.Shipped(j.plan) {
 		return j.plan.Pipeline.Workload.Command, nil
@@ -247,7 +255,7 @@ func (j *job) pythonPath() string {
 // run.
 func (j *job) foretell() {
 	j.Say(message.Text(runsOfWorkload(j.steps, j.plan)))
-	n := j.plan.Pipeline.Ncu
+	n, _ := j.ncuPlan()
 	if n.Enable && workload.Serves(j.plan) {
 		j.foretellServer()
 	}
@@ -268,5 +276,189 @@ func (j *job) foretell() {
 // willChoose tells whether launches will be chosen, as far as that shows before
 // there is a timeline.
 func (j *job) willChoose() bool {
-	return j.plan.Pipeline.Nsys.Enable && pick.NotChoosing(j.plan.Pipeline.Ncu, true).IsZero()
+	n, _ := j.ncuPlan()
+	return j.plan.Pipeline.Nsys.Enable && pick.NotChoosing(n, true).IsZero()
+}
+
+// A BlockedError says why the run was not started.
+type BlockedError struct{ Report doctor.Report }
+
+// Error leaves the rows to the caller, which prints them with their fixes.
+func (e *BlockedError) Error() string {
+	return "the machine cannot do what the configuration asks for"
+}
+
+// A MissingError says that a run cannot start without a program, whatever is to
+// be ignored.
+type MissingError struct {
+	Name    string // of the program
+	Instead string // what to do
+	Told    bool   // what was looked for is among the blockers that were told
+	Err     error
+}
+
+// Error does not repeat what was looked for where the checks have told it already.
+func (e *MissingError) Error() string {
+	if e.Told {
+		return fmt.Sprintf("the run cannot do without a working %s, also with --ignore-blockers; fix it, or %s", e.Name, e.Instead)
+	}
+	return fmt.Sprintf("%v; or %s", e.Err, e.Instead)
+}
+
+func (e *MissingError) Unwrap() error { return e.Err }
+
+// prepare checks everything that can be checked before anything is started. A
+// dry run is prepared to its end and then gets its BlockedError.
+func prepare(ctx context.Context, j *job) error {
+	report, err := j.examine(ctx)
+	if err != nil || ctx.Err() != nil {
+		return cmp.Or(ctx.Err(), err)
+	}
+	for _, row := range report.Rows {
+		if row.Status == doctor.Warning || row.Status == doctor.Blocker && j.IgnoreBlockers {
+			for _, line := range reports.CheckLines(row) {
+				j.Say(line)
+			}
+		}
+	}
+	if err := j.findPython(ctx, report); err != nil {
+		return err
+	}
+	blocked := report.HasBlocker() && !j.IgnoreBlockers
+	if !blocked || j.dry {
+		err = prepareSteps(ctx, j)
+	}
+	if blocked && err == nil {
+		return &BlockedError{report}
+	}
+	return err
+}
+
+// prepareSteps has each step find its tools and check its arguments.
+func prepareSteps(ctx context.Context, j *job) error {
+	for _, s := range j.steps {
+		if s.prepare != nil && s.enabled(j.plan) {
+			if err := s.prepare(ctx, j); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// findPython finds the interpreter of a shipped program.
+func (j *job) findPython(ctx context.Context, report doctor.Report) error {
+	if !workload.Shipped(j.plan) && !workload.ShipsServer(j.plan) {
+		return nil
+	}
+	var err error
+	j.python, err = workload.FindPython(ctx, j.program(j.plan.Pipeline.Workload.Python), j.finder.Find)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case j.dry || !j.IgnoreBlockers && report.HasBlocker():
+		return nil // the report says so
+	}
+	return &MissingError{Name: tool.Python, Instead: "name another with pipeline.workload.python=PATH", Told: j.IgnoreBlockers, Err: err}
+}
+
+// find finds a profiler. A dry run goes on without it, under its bare name; that
+// it is missing is one of the blockers.
+func (j *job) find(ctx context.Context, name, path string) (tool.Tool, error) {
+	t, err := j.finder.Find(ctx, tool.Spec{Name: name, Path: j.program(path)})
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return t, err
+	case j.dry:
+		return tool.Tool{Name: name, Path: name, Version: recent[name]}, nil
+	}
+	return t, &MissingError{Name: name, Instead: "turn its step off with pipeline." + name + ".enable=false", Told: j.IgnoreBlockers, Err: err}
+}
+
+// prepareNsys finds nsys and builds its command once, so that what nsys would refuse
+// is refused before the workload has run.
+func prepareNsys(ctx context.Context, j *job) (err error) {
+	if j.nsys, err = j.find(ctx, tool.Nsys, j.plan.Pipeline.Nsys.Path); err != nil {
+		return err
+	}
+	if workload.Serves(j.plan) && j.plan.Pipeline.Server.WindowSteps > 0 {
+		if e, _ := j.serverLine(); e.StepMetric == "" {
+			return fmt.Errorf("pipeline.server.window_steps: the engine %s does not count its steps in /metrics; end windows with window_requests or window_s", e.Name)
+		}
+	}
+	_, err = nsysCommands(j)
+	return err
+}
+
+// prepareNcu has ncu's arguments checked: those of the configuration, less what
+// the choice of launches decides itself.
+func prepareNcu(ctx context.Context, j *job) (err error) {
+	if j.ncu, err = j.find(ctx, tool.Ncu, j.plan.Pipeline.Ncu.Path); err != nil {
+		return err
+	}
+	if n, fellBack := j.ncuPlan(); fellBack && !j.willChoose() {
+		j.tell(noPerConfig, fact.Name("tool", j.ncu.String()), fact.Count("n", n.CLI.LaunchCount))
+	}
+	if filepath.IsAbs(j.ncu.Path) {
+		if j.lists, err = tool.Probe(ctx, j.ncu, tool.System{}); err != nil {
+			j.tell(sectionsUnlisted, fact.Name("tool", j.ncu.String()), fact.Error("error", err))
+		}
+	}
+	o, err := j.ncuWritten()
+	if err != nil {
+		return err
+	}
+	if j.willChoose() {
+		o.FilterMode = ""
+	}
+	if _, _, err = ncu.Args(o, j.ncu.Version); err != nil {
+		return err
+	}
+	metrics := pick.Named(j.plan.Pipeline.Ncu.CLI.Metrics)
+	if smi, err := j.finder.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err == nil && j.lists != nil && len(metrics) > 0 {
+		return j.lists.CheckMetrics(ctx, smi, "pipeline.ncu.ncu_cli.metrics", metrics)
+	}
+	return nil
+}
+
+// Examine makes every check that a run of the plan makes before it starts, and
+// starts nothing.
+func Examine(ctx context.Context, o Options) (doctor.Report, error) {
+	o.Say = func(string) {}
+	j, err := newJob(o, "")
+	if err != nil {
+		return doctor.Report{}, err
+	}
+	report, err := j.examine(ctx)
+	if err != nil || report.HasBlocker() {
+		return report, err
+	}
+	row := doctor.Row{Check: "captures", Status: doctor.OK, Seen: fact.New(doctor.CapturesFine)}
+	if err = j.findPython(ctx, report); err == nil {
+		err = prepareSteps(ctx, j)
+	}
+	if err != nil {
+		row.Status, row.Seen = doctor.Blocker, fact.New(doctor.CapturesRefused, fact.Error("error", err))
+	}
+	report.Rows = append(report.Rows, row)
+	return report, ctx.Err()
+}
+
+// examine looks at the machine, and at the files that the configuration names.
+func (j *job) examine(ctx context.Context) (doctor.Report, error) {
+	var err error
+	if j.env, err = workload.Environ(j.plan); err != nil {
+		return doctor.Report{}, err
+	}
+	o := doctor.OptionsOf(j.plan, j.Dir)
+	o.NsysPath, o.NcuPath, o.PythonPath = j.program(o.NsysPath), j.program(o.NcuPath), j.program(o.PythonPath)
+	o.PythonEnv = j.env
+	report := doctor.Check(ctx, o, doctor.Host{Find: j.finder.Find})
+	dir := j.dir
+	if j.plan.Pipeline.Workload.Chdir && j.store == nil { // the run is still to be made
+		dir = j.start
+	}
+	report.Rows = append(report.Rows, doctor.WorkloadRows(j.plan, j.start, dir, j.env)...)
+	j.counts, j.gpus = report.Counts(), report.GPUs
+	return report, nil
 }

@@ -12,10 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -26,73 +29,40 @@ import (
 // table is everything that a run does, in order. Runs, dry runs, resumed runs,
 // recordings and the live display go by its rows, and no other place lists them.
 var table = []step{
-	{
-		name: plan.StepProvenance, enabled: always, quick: true, quiet: true, run: writeProvenance,
-		makes: artifacts{files: []string{runs.EnvName, runs.InputsName}},
-	},
-	{
-		name: plan.StepUnprofiled, tells: "times", enabled: func(p *plan.Plan) bool { return p.Pipeline.Unprofiled.Enable }, proves: true,
-		makes: artifacts{ofCommand: []string{"workload"}, ofSession: []string{"workload/" + plan.StepUnprofiled}, ofServer: []string{serverFolder(plan.StepUnprofiled)}},
-		run:   byKind(runUnprofiled, serveUnprofiled), command: commandsOf(lone(unprofiledCommand), serverCommands),
-		cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "unprofiled"},
-	},
-	{
-		name: plan.StepAnnotateCost, enabled: func(p *plan.Plan) bool { return p.Pipeline.AnnotateCost && !workload.Shipped(p) }, session: true,
-		needs: []string{plan.StepUnprofiled}, makes: artifacts{ofCommand: []string{runs.AnnotateFolder + "/" + plan.StepAnnotateCost}},
-		run: measureAnnotation, cost: cost{runs: func(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }, how: "annotated"},
-	},
-	{
-		name: plan.StepDirectInference, tells: "predictions", enabled: func(p *plan.Plan) bool { return p.Pipeline.DirectInference.Enable }, proves: true, session: true,
-		needs: []string{plan.StepUnprofiled},
-		makes: artifacts{ofSession: []string{"workload/" + plan.StepDirectInference}},
-		run:   runDirectInference, command: lone(sessionCommand(plan.StepDirectInference)), cost: cost{runs: once, how: "predicted"},
-	},
-	{
-		name: plan.StepStaticAnalysis, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.Enable }, session: true, quick: true,
-		needs: []string{plan.StepUnprofiled, plan.StepDirectInference},
-		makes: artifacts{files: []string{flopsName}}, run: countFlops,
-	},
-	{
-		name: plan.StepTorchProfiler, tells: "operators", enabled: func(p *plan.Plan) bool { return p.Pipeline.TorchProfiler.Enable }, session: true,
-		needs: []string{plan.StepUnprofiled, plan.StepDirectInference},
-		makes: artifacts{ofSession: []string{"workload/" + plan.StepTorchProfiler}},
-		run:   runTorchProfiler, command: lone(operatorsCommand), cost: cost{runs: operatorRuns, how: "operators"},
-	},
-	{
-		name: plan.StepTorchFlops, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.TorchFlopCounter }, session: true,
-		needs: []string{plan.StepUnprofiled, plan.StepDirectInference},
-		makes: artifacts{ofSession: []string{"workload/" + plan.StepTorchFlops}, files: []string{flopsCheckName}},
-		run:   runTorchFlops, command: lone(sessionCommand(plan.StepTorchFlops)), cost: cost{runs: once, how: "flops"},
-	},
-	{
-		name: plan.StepNsys, tells: "timeline", enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
+	{name: plan.StepProvenance, enabled: always, quick: true, quiet: true, run: writeProvenance},
+	{name: plan.StepUnprofiled, tells: "times", enabled: func(p *plan.Plan) bool { return p.Pipeline.Unprofiled.Enable }, proves: true,
+		folders: []string{sessionFolder(plan.StepUnprofiled), serverFolder(plan.StepUnprofiled)},
+		run:     runUnprofiled, command: commandOf(plan.StepUnprofiled), runs: unprofiledRuns, how: "unprofiled"},
+	{name: plan.StepAnnotateCost, enabled: func(p *plan.Plan) bool { return p.Pipeline.AnnotateCost && !workload.Shipped(p) }, session: true,
+		needs: []string{plan.StepUnprofiled}, folders: []string{annotateFolder(plan.StepAnnotateCost)},
+		run: measureAnnotation, runs: unprofiledRuns, how: "annotated"},
+	{name: plan.StepDirectInference, tells: "predictions", enabled: func(p *plan.Plan) bool { return p.Pipeline.DirectInference.Enable }, proves: true, session: true,
+		needs: []string{plan.StepUnprofiled}, folders: []string{sessionFolder(plan.StepDirectInference)},
+		run: runDirectInference, command: commandOf(plan.StepDirectInference), runs: once, how: "predicted"},
+	{name: plan.StepStaticAnalysis, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.Enable }, session: true, quick: true,
+		needs: []string{plan.StepUnprofiled, plan.StepDirectInference}, run: countFlops},
+	{name: plan.StepTorchProfiler, tells: "operators", enabled: func(p *plan.Plan) bool { return p.Pipeline.TorchProfiler.Enable }, session: true,
+		needs: []string{plan.StepUnprofiled, plan.StepDirectInference}, folders: []string{sessionFolder(plan.StepTorchProfiler)},
+		run: runTorchProfiler, command: commandOf(plan.StepTorchProfiler), runs: operatorRuns, how: "operators"},
+	{name: plan.StepTorchFlops, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.TorchFlopCounter }, session: true,
+		needs: []string{plan.StepUnprofiled, plan.StepDirectInference}, folders: []string{sessionFolder(plan.StepTorchFlops)}, files: []string{flopsCheckName},
+		run: runTorchFlops, command: commandOf(plan.StepTorchFlops), runs: once, how: "flops"},
+	{name: plan.StepNsys, tells: "timeline", enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference},
-		makes:   artifacts{ofCommand: []string{"nsys", runs.AnnotateFolder + "/" + plan.StepNsys}, ofSession: []string{"nsys", "workload/" + plan.StepNsys}, ofServer: []string{"nsys", serverFolder(plan.StepNsys), runs.AnnotateFolder + "/" + plan.StepNsys}},
-		prepare: prepareNsys, run: byKind(captureTimeline, serveWindows), command: commandsOf(lone(nsysCommand), sessionCommands),
-		cost: cost{runs: once, how: "nsys"},
-	},
-	{
-		name: plan.StepFirstAnswer, enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable && p.Pipeline.Ncu.Enable }, quick: true, quiet: true,
-		needs: []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys}, run: firstAnswer,
-	},
-	{
-		name: plan.StepRepeats, extra: true, enabled: func(p *plan.Plan) bool { return p.Pipeline.Repeats > 1 },
-		needs: []string{plan.StepUnprofiled, plan.StepNsys}, makes: artifacts{ofCommand: []string{plan.StepRepeats}, ofSession: []string{plan.StepRepeats}, ofServer: []string{plan.StepRepeats}},
-		run: runRepeats, cost: cost{runs: func(p *plan.Plan) int { return 2 * (p.Pipeline.Repeats - 1) }, how: "repeats"},
-	},
-	{
-		name: plan.StepNcu, tells: "limiters", enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
+		folders: []string{plan.StepNsys, sessionFolder(plan.StepNsys), serverFolder(plan.StepNsys), annotateFolder(plan.StepNsys)},
+		prepare: prepareNsys, run: captureTimeline, continues: continueRanks, command: nsysCommands, runs: once, how: "nsys"},
+	{name: plan.StepFirstAnswer, enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable && p.Pipeline.Ncu.Enable }, quick: true, quiet: true, reports: true,
+		needs: []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys}, run: firstAnswer},
+	{name: plan.StepRepeats, extra: true, enabled: func(p *plan.Plan) bool { return p.Pipeline.Repeats > 1 },
+		needs: []string{plan.StepUnprofiled, plan.StepNsys}, folders: []string{plan.StepRepeats},
+		run: runRepeats, runs: func(p *plan.Plan) int { return 2 * (p.Pipeline.Repeats - 1) }, how: "repeats"},
+	{name: plan.StepNcu, tells: "limiters", enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys},
-		makes:   artifacts{ofCommand: []string{"ncu", runs.AnnotateFolder + "/" + plan.StepNcu}, ofSession: []string{"ncu", "workload/" + plan.StepNcu}, ofServer: []string{"ncu", serverFolder(plan.StepNcu), runs.AnnotateFolder + "/" + plan.StepNcu}, files: []string{pick.TargetsFile}},
-		prepare: prepareNcu, run: captureCounters, command: lone(ncuCommand),
-	},
-	{
-		name: plan.StepReport, enabled: always, quick: true, run: report,
-		needs: []string{
-			plan.StepProvenance, plan.StepUnprofiled, plan.StepDirectInference, plan.StepStaticAnalysis, plan.StepTorchProfiler,
-			plan.StepTorchFlops, plan.StepNsys, plan.StepNcu,
-		},
-	},
+		folders: []string{plan.StepNcu, sessionFolder(plan.StepNcu), serverFolder(plan.StepNcu), annotateFolder(plan.StepNcu)}, files: []string{pick.TargetsFile},
+		prepare: prepareNcu, run: captureCounters, command: ncuCommands},
+	{name: plan.StepReport, enabled: always, quick: true, reports: true, run: report,
+		needs: []string{plan.StepProvenance, plan.StepUnprofiled, plan.StepDirectInference, plan.StepStaticAnalysis, plan.StepTorchProfiler,
+			plan.StepTorchFlops, plan.StepNsys, plan.StepNcu}},
 }
 
 // Options say what to run and who watches.
@@ -185,7 +155,7 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 	}
 	var lines []string
 	for _, s := range j.steps {
-		if s.command == nil || !s.enabled(j.plan) {
+		if s.command == nil || !s.enabled(j.plan) || s.runs != nil && s.runs(j.plan) == 0 {
 			continue
 		}
 		commands, err := s.command(j)
@@ -273,3 +243,118 @@ func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, do func(
 
 // recent are the releases whose arguments a dry run shows where a tool is absent.
 var recent = map[string]tool.Version{tool.Nsys: {Major: 2025, Minor: 1}, tool.Ncu: {Major: 2025, Minor: 1}}
+
+// A step is a row of the table: one thing that a run does. A field that a row
+// leaves out is off, empty, or nothing to do.
+type step struct {
+	name    string // plan.Step...: in the manifest, on the screen, and the folder of what it writes
+	enabled func(*plan.Plan) bool
+	session bool   // only a workload that ships with deepprof has it
+	proves  bool   // that the workload runs at all: where it fails, no later step runs
+	quick   bool   // it starts no workload: the first interrupt ends it
+	quiet   bool   // nobody is told where it goes well
+	extra   bool   // off unless asked for: nobody is told that it was skipped
+	reports bool   // it analyzes what was captured, and is skipped where that is nothing
+	tells   string // what will be known when it is done, for the live line; labeled in internal/message
+
+	needs   []string // steps whose files it reads, or whose success it stands on
+	folders []string // that it writes into, for any kind of workload; a resumed run sets them aside
+	files   []string // that it writes outside of them; set aside into the first folder
+
+	runs func(*plan.Plan) int // how often it runs the workload; nil where that is not known before
+	how  string               // it does so: an ID of the domain "runs-how"
+
+	// prepare finds what the step starts, and has its arguments checked, before
+	// the first step. It may set what it found in the job.
+	prepare func(context.Context, *job) error
+	// command is what it starts, for a dry run.
+	command func(*job) ([]tool.Command, error)
+	// run does it. The error is one of the run directory or of the machine; what
+	// went wrong with the workload or a tool is an outcome.
+	run stepFunc
+	// continues gives a resumed run something else to do than all of the step
+	// again; a nil function where there is nothing to keep.
+	continues func(context.Context, *job) (stepFunc, error)
+}
+
+// A stepFunc does a step. An outcome says how the step went, whatever went wrong with
+// the workload or a tool; the error is that the run cannot be recorded any more.
+type stepFunc func(context.Context, *job) (capture.Outcome, error)
+
+// always and the two below are what rows of the table are made of.
+func always(*plan.Plan) bool          { return true }
+func once(*plan.Plan) int             { return 1 }
+func unprofiledRuns(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }
+
+// Folders of a step within a run: of a shipped session, of a server, of annotation.
+func sessionFolder(step string) string  { return runs.WorkloadFolder + "/" + step }
+func serverFolder(step string) string   { return runs.ServerFolder + "/" + step }
+func annotateFolder(step string) string { return runs.AnnotateFolder + "/" + step }
+
+// stepsOf are the rows that a plan has, enabled or not: a command of the user's
+// has fewer than a program of our own.
+func stepsOf(p *plan.Plan) []step {
+	return slices.DeleteFunc(slices.Clone(table), func(s step) bool { return s.session && !workload.Shipped(p) && !s.enabled(p) })
+}
+
+// planned are rows as the manifest begins with them.
+func planned(list []step) []runs.Step {
+	var out []runs.Step
+	for _, s := range list {
+		out = append(out, runs.Step{Name: s.name, Needs: s.needs})
+	}
+	return out
+}
+
+// runsOfWorkload says how often the workload runs before ncu: what a run costs
+// at least.
+func runsOfWorkload(list []step, p *plan.Plan) fact.Fact {
+	var parts []fact.Fact
+	for _, s := range list {
+		if s.runs != nil && s.enabled(p) && s.runs(p) > 0 {
+			parts = append(parts, fact.New(runsOfStep, fact.Count("n", s.runs(p)), fact.ID("how", "runs-how", s.how)))
+		}
+	}
+	if len(parts) == 0 {
+		return fact.New(runsNone)
+	}
+	return fact.New(runsAhead, fact.Because("runs", parts...))
+}
+
+// A display shows where the run stands: the place of the step among those that
+// run, what it is doing, and how long it will take where that can be told.
+type display struct {
+	show     func(line string)
+	now, of  int
+	expected time.Duration // 0 where it is not known
+	tells    string        // of the step
+}
+
+// start moves on to a step of the list. A step that runs the workload once takes
+// about as long as the unprofiled run did; 0 is not known.
+func (d *display) start(s step, list []step, p *plan.Plan, unprofiled time.Duration) {
+	d.now, d.of, d.expected, d.tells = 0, 0, 0, s.tells
+	for _, other := range list {
+		if !other.enabled(p) || other.quiet {
+			continue
+		}
+		d.of++
+		if other.name == s.name {
+			d.now = d.of
+		}
+	}
+	if s.runs != nil {
+		d.expected = unprofiled
+	}
+}
+
+// line is called from the goroutine of the step that runs, about once a second.
+func (d *display) line(text string) {
+	if d.expected > 0 {
+		text += message.Phrase("of-about", d.expected.Round(time.Second))
+	}
+	if d.tells != "" {
+		text += message.Phrase("next-tells", message.Label("tells", d.tells))
+	}
+	d.show(fmt.Sprintf("[%d/%d] %s", d.now, d.of, text))
+}

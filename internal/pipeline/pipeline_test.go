@@ -33,14 +33,6 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-func TestCheckGate(t *testing.T) {
-	for name, ok := range map[string]bool{"": true, "a": true, "a@b": true, `a\@b@c`: true, "a@b@c": false} {
-		if err := checkGate(plan.Nsys{NVTXCapture: name}); (err == nil) != ok {
-			t.Errorf("%q: %v", name, err)
-		}
-	}
-}
-
 func TestUntilInterrupted(t *testing.T) {
 	keys := make(chan os.Signal, 1)
 	if err := untilInterrupted(context.Background(), keys, func(context.Context) error { return nil }); err != nil {
@@ -64,9 +56,9 @@ func TestUntilInterrupted(t *testing.T) {
 // TestInterruptBetweenSteps: the next step does not start, and a resumed run
 // does it.
 func TestInterruptBetweenSteps(t *testing.T) {
-	started := func(context.Context, *job) (made, error) {
+	started := func(context.Context, *job) (capture.Outcome, error) {
 		t.Error("the step was started")
-		return made{}, nil
+		return capture.Outcome{}, nil
 	}
 	list := []step{
 		{name: plan.StepUnprofiled, enabled: func(*plan.Plan) bool { return false }, run: started},
@@ -93,10 +85,10 @@ func TestInterruptBetweenSteps(t *testing.T) {
 // the run says so.
 func TestInterruptReport(t *testing.T) {
 	keys := make(chan os.Signal, 1)
-	list := []step{{name: plan.StepReport, enabled: always, quick: true, run: func(ctx context.Context, _ *job) (made, error) {
+	list := []step{{name: plan.StepReport, enabled: always, quick: true, run: func(ctx context.Context, _ *job) (capture.Outcome, error) {
 		keys <- os.Interrupt
 		<-ctx.Done()
-		return made{}, ctx.Err()
+		return capture.Outcome{}, ctx.Err()
 	}}}
 	store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: planned(list)})
 	if err != nil {

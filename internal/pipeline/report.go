@@ -2,8 +2,11 @@ package pipeline
 
 import (
 	"context"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -11,8 +14,11 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // captured tells whether a run holds anything to analyze.
@@ -26,85 +32,73 @@ const firstFindings = 3
 
 // firstAnswer reports on the timeline before counters are taken: who stops the
 // run after that has a whole report. That it could not be made costs nothing.
-func firstAnswer(ctx context.Context, j *job) (made, error) {
+func firstAnswer(ctx context.Context, j *job) (capture.Outcome, error) {
 	none := capture.Outcome{Kind: capture.WithWarnings, What: fact.New(noFirstAnswer), Usable: true}
-	if !holdsTimeline(j.store.Manifest()) {
-		return made{Outcome: none}, nil
+	if len(runs.Files(j.store.Dir(), runs.TimelineFile)) == 0 {
+		return none, nil
 	}
-	m, err := writeReport(ctx, j, plan.StepFirstAnswer)
-	if err != nil || m.result == nil {
-		none.Evidence = m.Evidence
-		return made{Outcome: none}, err
+	o, err := writeReport(ctx, j, plan.StepFirstAnswer)
+	if err != nil || !o.Usable {
+		none.Evidence = o.Evidence
+		return none, err
 	}
 	j.tell(firstAnswerIs, fact.NS("time", time.Since(j.store.Manifest().Created).Nanoseconds()), fact.File("file", j.store.Path(folder.PageFile)))
-	for i, f := range m.result.Findings[:min(firstFindings, len(m.result.Findings))] {
+	for i, f := range j.result.Findings[:min(firstFindings, len(j.result.Findings))] {
 		j.tell(firstAnswerItem, fact.Count("n", i+1), fact.Because("finding", f.Fact))
 	}
-	for _, n := range m.result.FirstNotes() {
+	for _, n := range j.result.FirstNotes() {
 		j.tell(firstAnswerNote, fact.Because("note", n.Fact))
 	}
-	return m, nil
-}
-
-// holdsTimeline tells whether nsys left something to answer from.
-func holdsTimeline(m runs.Manifest) bool {
-	s := m.Step(plan.StepNsys)
-	return s != nil && slices.ContainsFunc(s.Files(), func(f runs.File) bool { return filepath.Ext(f.Path) == ".sqlite" })
+	return o, nil
 }
 
 // report is the last step: it needs files only.
-func report(ctx context.Context, j *job) (made, error) {
+func report(ctx context.Context, j *job) (capture.Outcome, error) {
 	return writeReport(ctx, j, plan.StepReport)
 }
 
 // writeReport analyzes what a run holds and writes the reports, as a step.
-func writeReport(ctx context.Context, j *job, step string) (made, error) {
+func writeReport(ctx context.Context, j *job, step string) (capture.Outcome, error) {
 	dir := j.store.Dir()
 	in, err := analysis.FromRun(dir)
 	if err != nil {
-		return made{}, err
+		return capture.Outcome{}, err
 	}
-	in.Version, in.Recorded, in.Status = j.Version, j.played, string(statusSoFar(j.store.Manifest()))
+	in.Version, in.Recorded, in.Status = j.Version, j.played, string(runs.StatusDone) // unless a later step fails
+	if slices.ContainsFunc(j.store.Manifest().Steps, func(s runs.Step) bool { return s.State == runs.StateFailed }) {
+		in.Status = string(runs.StatusFailed)
+	}
 	in.Categories, in.DefaultScope, in.Preliminary = j.Categories, true, step == plan.StepFirstAnswer
 	j.display.line(message.Phrase("report-reading"))
 	result, err := analysis.Analyze(ctx, in)
 	if ctx.Err() != nil {
-		return made{}, ctx.Err()
+		return capture.Outcome{}, ctx.Err()
 	}
 	if err != nil {
-		return made{Outcome: failedReport(noReport, dir, err)}, nil
+		return failedReport(noReport, dir, err), nil
 	}
 	j.display.line(message.Phrase("report-writing"))
 	files, err := folder.Write(dir, result)
 	switch {
 	case runs.IsDiskFull(err):
-		return made{}, err
+		return capture.Outcome{}, err
 	case err != nil && len(files) == 0, err != nil && filepath.Base(files[0]) != folder.ResultFile:
-		return made{Outcome: failedReport(reportsUnwritten, dir, err)}, nil
+		return failedReport(reportsUnwritten, dir, err), nil
 	}
 	o := capture.Outcome{Kind: capture.Captured, What: fact.New(reportsWritten), Usable: true}
 	if err != nil {
-		o.Kind, o.Evidence = capture.WithWarnings, errorFact(err)
+		o.Kind, o.Evidence = capture.WithWarnings, capture.ErrorFact(err)
 	}
 	if err := recordReport(ctx, j, step, o, files); err != nil {
-		return made{}, err
+		return capture.Outcome{}, err
 	}
-	return made{Outcome: o, result: result}, nil
+	j.result = result
+	return o, nil
 }
 
+// failedReport leaves the captures usable: the reports can be made again from them.
 func failedReport(what fact.Code, dir string, err error) capture.Outcome {
-	return capture.Outcome{Kind: capture.Unknown, What: fact.New(what), Evidence: errorFact(err), Cause: fact.New(causeOfReport, fact.File("dir", dir))}
-}
-
-// statusSoFar is how a run will end by the steps that are done, if nothing goes
-// wrong any more.
-func statusSoFar(m runs.Manifest) runs.Status {
-	for i := range m.Steps {
-		if m.Steps[i].State == runs.StateFailed {
-			return runs.StatusFailed
-		}
-	}
-	return runs.StatusDone
+	return capture.Outcome{Kind: capture.Unknown, What: fact.New(what), Evidence: capture.ErrorFact(err), Cause: fact.New(causeOfReport, fact.File("dir", dir))}
 }
 
 // recordReport enters what was written into the manifest. The files of the first
@@ -129,4 +123,57 @@ func recordReport(ctx context.Context, j *job, step string, o capture.Outcome, f
 		return err
 	}
 	return j.store.EndAttempt(step, runs.Result{Outcome: o.Stored(), Files: hashed})
+}
+
+// writeProvenance records the machine and the inputs.
+func writeProvenance(ctx context.Context, j *job) (capture.Outcome, error) {
+	c := runs.Collector{Output: tool.Text}
+	for _, t := range []tool.Tool{j.nsys, j.ncu} {
+		if t.Path != "" {
+			c.Tools = append(c.Tools, runs.ToolInfo{Name: t.Name, Path: t.Path, Version: t.Version.String(), Missing: t.Problem})
+		}
+	}
+	if t, err := j.finder.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err == nil {
+		c.NvidiaSMI = t.Path
+	}
+	if t, err := j.finder.Find(ctx, tool.Spec{Name: tool.Python, Path: j.program(workload.PythonPath(j.plan.Pipeline.Workload.Python))}); err == nil {
+		c.Python = t.Path
+	}
+	if git, err := exec.LookPath("git"); err == nil {
+		c.Git = git
+	}
+	if err := j.store.WriteJSON(runs.EnvName, c.Collect(ctx)); err != nil {
+		return capture.Outcome{}, err
+	}
+	command, _ := j.target(plan.StepUnprofiled) // that of other steps differs in its spec alone
+	w := runs.WorkloadInput{Command: command, Dir: j.dir, Start: j.start}
+	if workload.Shipped(j.plan) {
+		w.Name = runs.ShippedPrefix + j.plan.Pipeline.Workload.Kind
+	}
+	files, filesErr := workload.DatasetFiles(j.plan.Dataset, j.start)
+	in := runs.DescribeInputs(ctx, w, j.plan, files)
+	if filesErr != nil {
+		in.Missing["dataset"] = filesErr.Error()
+	}
+	if err := j.store.WriteInputs(in); err != nil {
+		return capture.Outcome{}, err
+	}
+	o := capture.Outcome{Kind: capture.Captured, Usable: true, What: fact.New(provenanceRecorded)}
+	return o, capture.StoreWork(ctx, j.store, plan.StepProvenance, o, j.store.Present(".", runs.EnvName, runs.ConfigName, runs.PlanName, runs.InputsName)...)
+}
+
+// noteSecrets says that a report cannot be given away: nsys stores the
+// environment of every process it sees, and cleaning that of the workload does
+// not help against it.
+func (j *job) noteSecrets(report string) {
+	found := redact.SecretNames(append(os.Environ(), j.env...))
+	if len(found) == 0 {
+		return
+	}
+	const most = 5
+	params := []fact.Param{fact.File("file", filepath.Base(report)), fact.Name("names", strings.Join(found[:min(most, len(found))], ", "))}
+	if len(found) > most {
+		params = append(params, fact.Count("more", len(found)-most))
+	}
+	j.tell(reportSecrets, params...)
 }

@@ -25,51 +25,17 @@ import (
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// serverFolder is where a step leaves what it measured of a server.
-func serverFolder(step string) string { return runs.ServerFolder + "/" + step }
-
-// byKind runs a step of a program that ends, or of a server.
-func byKind(program, server func(context.Context, *job) (made, error)) func(context.Context, *job) (made, error) {
-	return func(ctx context.Context, j *job) (made, error) {
-		if workload.Serves(j.plan) {
-			return server(ctx, j)
-		}
-		return program(ctx, j)
-	}
-}
-
-// commandsOf is byKind for what a dry run shows.
-func commandsOf(program, server func(*job) ([]tool.Command, error)) func(*job) ([]tool.Command, error) {
-	return func(j *job) ([]tool.Command, error) {
-		if workload.Serves(j.plan) {
-			return server(j)
-		}
-		return program(j)
-	}
-}
-
 // serverLine is the server as its engine wants to be started, without a profiler.
 func (j *job) serverLine() (engine.Engine, tool.Command) {
 	e, argv, set := workload.ServerCommand(j.plan, workload.Places{Python: j.pythonPath(), Program: j.place(programFolder), Start: j.start}, j.env)
 	return e, tool.Command{Path: argv[0], Args: argv[1:], Dir: j.dir, Env: tool.Environ(j.env, set...)}
 }
 
-func (j *job) serverArgv() []string {
-	_, c := j.serverLine()
-	return append([]string{c.Path}, c.Args...)
-}
-
-// serverCommands is the start without a profiler.
-func serverCommands(j *job) ([]tool.Command, error) {
-	_, c := j.serverLine()
-	return []tool.Command{c}, nil
-}
-
 // setup is what a start of the server by a step is given.
 func (j *job) setup(step string) serving.Setup {
-	e, _ := j.serverLine()
+	e, server := j.serverLine()
 	return serving.Setup{
-		Server: j.plan.Pipeline.Server, Engine: e, Base: cmp.Or(j.plan.Pipeline.Server.URL, e.URL(j.serverArgv())), Step: step, Folder: j.place(serverFolder(step)),
+		Server: j.plan.Pipeline.Server, Engine: e, Base: cmp.Or(j.plan.Pipeline.Server.URL, e.URL(server.Argv())), Step: step, Folder: j.place(serverFolder(step)),
 		Dir: j.dir, Env: j.env, Tell: j.tell, Tick: j.elapsed(step),
 		Memory: func(since time.Time) *float64 { return runs.MemoryInUse(j.store.Dir(), since) },
 	}
@@ -83,37 +49,24 @@ func prepareServer(j *job, step string) error {
 	return workload.PrepareServer(j.plan, j.store.Path(programFolder), j.start)
 }
 
-// interruptible is a context that the first interrupt ends as well.
-func (j *job) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	inner, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-j.Interrupts:
-			cancel(context.Canceled)
-		case <-inner.Done():
-		}
-	}()
-	return inner, func() { cancel(nil) }
-}
-
 // serve makes a start of the server an attempt of a step.
-func serve(ctx context.Context, j *job, step string, command tool.Command, measure func(context.Context) serving.Measured) (made, error) {
+func serve(ctx context.Context, j *job, step string, command tool.Command, measure func(context.Context) serving.Measured) (capture.Outcome, error) {
 	if err := j.store.WriteFile(serverFolder(step)+"/cmd.txt", capture.CommandFile(command)); err != nil {
-		return made{}, err
+		return capture.Outcome{}, err
 	}
-	if err := j.store.StartAttempt(step, j.dir, append([]string{command.Path}, command.Args...)...); err != nil {
-		return made{}, err
+	if err := j.store.StartAttempt(step, j.dir, command.Argv()...); err != nil {
+		return capture.Outcome{}, err
 	}
-	flow, cancel := j.interruptible(ctx)
-	defer cancel()
-	m := measure(flow)
-	return made{Outcome: m.Outcome}, recordServed(ctx, j.store, step, m)
+	var m serving.Measured
+	// Whether it was interrupted shows in the outcome.
+	_ = untilInterrupted(ctx, j.Interrupts, func(ctx context.Context) error { m = measure(ctx); return nil })
+	return m.Outcome, recordServed(ctx, j.store, step, m)
 }
 
 // serveUnprofiled measures the server without nsys.
-func serveUnprofiled(ctx context.Context, j *job) (made, error) {
+func serveUnprofiled(ctx context.Context, j *job) (capture.Outcome, error) {
 	if err := prepareServer(j, plan.StepUnprofiled); err != nil {
-		return made{}, err
+		return capture.Outcome{}, err
 	}
 	_, command := j.serverLine()
 	return serve(ctx, j, plan.StepUnprofiled, command, func(ctx context.Context) serving.Measured {
@@ -129,7 +82,7 @@ func (j *job) profiling(temp string) (serving.Profiling, error) {
 	if j.store != nil {
 		name += "-" + filepath.Base(j.store.Dir())
 	}
-	session := nsys.Session{Name: nsys.SessionName(name), Version: j.nsys.Version, Options: j.nsysOptions(append([]string{server.Path}, server.Args...))}
+	session := nsys.Session{Name: nsys.SessionName(name), Version: j.nsys.Version, Options: j.nsysOptions(server.Argv())}
 	args, set, err := session.Launch()
 	if err != nil {
 		return serving.Profiling{}, err
@@ -162,33 +115,22 @@ func sessionCommands(j *job) ([]tool.Command, error) {
 	return j.setup(plan.StepNsys).Commands(p)
 }
 
-// serveWindows profiles the server in windows of one session.
-func serveWindows(ctx context.Context, j *job) (made, error) {
-	var m made
-	o, err := annotated(ctx, j, plan.StepNsys, func() (capture.Outcome, error) {
-		var err error
-		m, err = serveSession(ctx, j)
-		return m.Outcome, err
-	})
-	m.Outcome = o
-	return m, err
-}
-
-func serveSession(ctx context.Context, j *job) (made, error) {
+// serveSession profiles the server in windows of one session.
+func serveSession(ctx context.Context, j *job) (capture.Outcome, error) {
 	if err := prepareServer(j, plan.StepNsys); err != nil {
-		return made{}, err
+		return capture.Outcome{}, err
 	}
 	if err := os.MkdirAll(j.store.Path(plan.StepNsys), 0o777); err != nil {
-		return made{}, err
+		return capture.Outcome{}, err
 	}
 	temp, err := os.MkdirTemp("", "deepprof-nsys-")
 	if err != nil {
-		return made{}, err
+		return capture.Outcome{}, err
 	}
 	defer os.RemoveAll(temp)
 	p, err := j.profiling(temp)
 	if err != nil {
-		return made{}, err
+		return capture.Outcome{}, err
 	}
 	return serve(ctx, j, plan.StepNsys, p.Launch, func(ctx context.Context) serving.Measured {
 		m := j.setup(plan.StepNsys).Profile(ctx, p)
@@ -199,9 +141,7 @@ func serveSession(ctx context.Context, j *job) (made, error) {
 		if _, removed := capture.WithoutSecrets(server.Env, workload.PassedEnv(j.plan), redact.Secret); !m.Outcome.OK() && len(removed) > 0 {
 			m.Outcome.Warnings = append(m.Outcome.Warnings, capture.Warning{Fact: fact.New(capture.SecretsKept, fact.Names("names", fact.KindName, removed))})
 		}
-		if exists(j.store.Path("nsys/cmd.txt")) {
-			m.Files = append(m.Files, "nsys/cmd.txt")
-		}
+		m.Files = append(m.Files, j.store.Present(plan.StepNsys, "cmd.txt")...)
 		return m
 	})
 }
@@ -293,7 +233,7 @@ func countServer(ctx context.Context, j *job, target []string, r pick.Request, b
 	}
 	m, err := s.Count(ctx, n)
 	if len(m.Record.Window) > 0 {
-		if err := writeJSON(j.store, serverFolder(plan.StepNcu)+"/"+load.RecordName, m.Record); err != nil {
+		if err := j.store.WriteJSON(serverFolder(plan.StepNcu)+"/"+load.RecordName, m.Record); err != nil {
 			j.tellError("warning", err)
 		}
 	}
@@ -311,14 +251,10 @@ func recordServed(ctx context.Context, store *runs.Run, step string, m serving.M
 			return err
 		}
 	}
-	if err := writeJSON(store, folder+"/"+load.RecordName, m.Record); err != nil {
+	if err := store.WriteJSON(folder+"/"+load.RecordName, m.Record); err != nil {
 		return err
 	}
-	for _, name := range []string{"cmd.txt", "stdout.log", "stderr.log", "session.log", "load.stdout.log", "load.stderr.log", load.RecordName, load.RequestsName} {
-		if exists(store.Path(folder + "/" + name)) {
-			files = append(files, folder+"/"+name)
-		}
-	}
+	files = append(files, store.Present(folder, "cmd.txt", "stdout.log", "stderr.log", "session.log", "load.stdout.log", "load.stderr.log", load.RecordName, load.RequestsName)...)
 	hashed, err := store.HashFiles(context.WithoutCancel(ctx), files...)
 	if err != nil {
 		return err

@@ -2,14 +2,11 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
@@ -29,68 +26,85 @@ const (
 	flopsCheckName = "workload/flops_check.json" // a flops.Comparison
 )
 
-// sessionFolder is where the session of a step writes.
-func sessionFolder(step string) string { return "workload/" + step }
-
-// unprofiledCommand is the workload as the unprofiled run starts it.
-func unprofiledCommand(j *job) (tool.Command, error) { return sessionCommand(plan.StepUnprofiled)(j) }
-
-// sessionCommand is the workload as a step without a profiler starts it.
-func sessionCommand(step string) func(*job) (tool.Command, error) {
-	return func(j *job) (tool.Command, error) {
+// commandOf is the workload as a step without a profiler starts it.
+func commandOf(step string) func(*job) ([]tool.Command, error) {
+	return func(j *job) ([]tool.Command, error) {
+		if workload.Serves(j.plan) {
+			_, server := j.serverLine()
+			return []tool.Command{server}, nil
+		}
 		argv, err := j.target(step)
 		if err != nil {
-			return tool.Command{}, err
+			return nil, err
 		}
-		return tool.Command{Path: argv[0], Args: argv[1:], Dir: j.dir, Env: j.env}, nil
+		return []tool.Command{j.command(argv)}, nil
 	}
+}
+
+// command starts a program as the workload is started.
+func (j *job) command(argv []string) tool.Command {
+	return tool.Command{Path: argv[0], Args: argv[1:], Dir: j.dir, Env: j.env}
 }
 
 // runUnprofiled runs the workload without a profiler: the time that overhead is
 // measured against, and the proof that the workload runs at all.
-func runUnprofiled(ctx context.Context, j *job) (made, error) {
-	u := j.plan.Pipeline.Unprofiled
-	one := func(n int) (capture.Outcome, error) {
-		folder := "workload/" + plan.StepUnprofiled
+func runUnprofiled(ctx context.Context, j *job) (capture.Outcome, error) {
+	switch {
+	case workload.Serves(j.plan):
+		return serveUnprofiled(ctx, j)
+	case !workload.Shipped(j.plan):
+		return runProgram(ctx, j, plan.StepUnprofiled, runs.WorkloadFolder, j.env)
+	}
+	repeats := j.plan.Pipeline.Unprofiled.Repeats
+	o, err := capture.Repeatedly(repeats, func(n int) (capture.Outcome, error) {
+		folder, then := sessionFolder(plan.StepUnprofiled), ""
 		if n > 1 {
 			folder += fmt.Sprintf("/run-%d", n)
 		}
-		then := ""
-		if n == u.Repeats && operatorsFollow(j.plan) {
+		if n == repeats && operatorsFollow(j.plan) {
 			then = plan.StepTorchProfiler
 		}
-		return runSession(ctx, j, plan.StepUnprofiled, folder, then, u.Timeout, "pipeline.unprofiled.timeout_s")
-	}
-	if !workload.Shipped(j.plan) {
-		return runProgram(ctx, j, plan.StepUnprofiled, "workload", j.env)
-	}
-	o, err := capture.Repeatedly(u.Repeats, one)
-	return made{Outcome: o}, errors.Join(err, publish(ctx, j.store, plan.StepUnprofiled, workload.MetricsName))
+		return runSession(ctx, j, plan.StepUnprofiled, folder, then)
+	})
+	return o, errors.Join(err, publish(ctx, j.store, plan.StepUnprofiled, workload.MetricsName))
 }
 
 // runProgram runs a command of the user's without a profiler, as often as the
 // unprofiled run is to be repeated.
-func runProgram(ctx context.Context, j *job, step, folder string, env []string) (made, error) {
-	u := j.plan.Pipeline.Unprofiled
+func runProgram(ctx context.Context, j *job, step, folder string, env []string) (capture.Outcome, error) {
 	shown := j.plan.Pipeline.Workload.Command
-	command := tool.Command{Path: shown[0], Args: shown[1:], Dir: j.dir, Env: env}
+	command := j.command(shown)
+	command.Env = env
 	if err := j.store.WriteFile(folder+"/cmd.txt", capture.CommandFile(command)); err != nil {
-		return made{}, err
+		return capture.Outcome{}, err
 	}
 	program, missing := capture.FindTarget(shown, command.Dir, command.Env)
 	if missing != nil {
-		return made{Outcome: *missing}, capture.Refuse(j.store, step, j.dir, *missing, shown...)
+		return *missing, capture.Refuse(j.store, step, j.dir, *missing, shown...)
 	}
 	if found, err := exec.LookPath(command.Path); err != nil || found != program {
 		command.Path = program // by the PATH of the workload, not of this process
 	}
-	o, err := capture.Repeatedly(u.Repeats, func(n int) (capture.Outcome, error) {
-		return capture.StoreProgram(ctx, j.store, step, capture.Program{
-			Command: command, Stdout: j.store.Path(fmt.Sprintf("%s/stdout.%d.log", folder, n)), Stderr: j.store.Path(fmt.Sprintf("%s/stderr.%d.log", folder, n)),
-			Limits: capture.LimitsOf(j.plan.Pipeline.Supervision, u.Timeout), LimitKey: "pipeline.unprofiled.timeout_s", Interrupts: j.Interrupts, Progress: j.elapsed(step),
-		}, shown, func(*capture.Outcome, *tool.Exit) {}, func() []string { return nil })
+	return capture.Repeatedly(j.plan.Pipeline.Unprofiled.Repeats, func(n int) (capture.Outcome, error) {
+		return j.runPlain(ctx, step, capture.Program{Command: command, Shown: shown, Stdout: fmt.Sprintf("%s/stdout.%d.log", folder, n), Stderr: fmt.Sprintf("%s/stderr.%d.log", folder, n)})
 	})
-	return made{Outcome: o}, err
+}
+
+// runPlain runs a program without a profiler as an attempt of a step, within the
+// time that the step has. The logs are named within the run.
+func (j *job) runPlain(ctx context.Context, step string, p capture.Program) (capture.Outcome, error) {
+	pipeline := j.plan.Pipeline
+	limit := pipeline.Unprofiled.Timeout
+	p.LimitKey = "pipeline.unprofiled.timeout_s"
+	switch step {
+	case plan.StepDirectInference:
+		limit, p.LimitKey = pipeline.DirectInference.Timeout, "pipeline.direct_inference.timeout_s"
+	case plan.StepTorchProfiler:
+		limit, p.LimitKey = pipeline.TorchProfiler.Timeout, "pipeline.torch_profiler.timeout_s"
+	}
+	p.Stdout, p.Stderr = j.store.Path(p.Stdout), j.store.Path(p.Stderr)
+	p.Limits, p.Interrupts, p.Progress = capture.LimitsOf(pipeline.Supervision, limit), j.Interrupts, j.elapsed(step)
+	return capture.StoreProgram(ctx, j.store, step, p)
 }
 
 // elapsed shows how long a step runs already.
@@ -115,7 +129,7 @@ func ready(j *job, step, folder, then string) ([]string, error) {
 	if err := workload.Unpack(workloads.FS, j.store.Path(programFolder)); err != nil {
 		return nil, err
 	}
-	if err := writeJSON(j.store, path.Join(folder, workload.SpecName), spec); err != nil {
+	if err := j.store.WriteJSON(path.Join(folder, workload.SpecName), spec); err != nil {
 		return nil, err
 	}
 	return argv, writeDeviations(j)
@@ -123,132 +137,98 @@ func ready(j *job, step, folder, then string) ([]string, error) {
 
 // writeDeviations records what the steps change of the configuration.
 func writeDeviations(j *job) error {
-	var names []string
+	list := []workload.Deviation{}
 	for _, s := range j.steps {
-		if len(s.makes.ofSession) > 0 && s.enabled(j.plan) {
-			names = append(names, s.name)
+		if s.enabled(j.plan) {
+			list = append(list, workload.Deviations(j.plan, s.name)...)
 		}
 	}
-	list := workload.Deviations(j.plan, names...)
-	if list == nil {
-		list = []workload.Deviation{}
-	}
-	return writeJSON(j.store, deviationsName, map[string]any{"schema": workload.Schema, "deviations": list})
+	return j.store.WriteJSON(deviationsName, map[string]any{"schema": workload.Schema, "deviations": list})
 }
 
-func writeJSON(store *runs.Run, name string, value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return store.WriteFile(name, append(text, '\n'))
-}
-
-// runSession runs a shipped program without a profiler. Limit is the setting
-// that bounds its time; then is as in ready.
-func runSession(ctx context.Context, j *job, step, folder, then string, timeout time.Duration, limit string) (capture.Outcome, error) {
+// runSession runs a shipped program without a profiler; then is as in ready.
+func runSession(ctx context.Context, j *job, step, folder, then string) (capture.Outcome, error) {
 	argv, err := ready(j, step, folder, then)
 	if err != nil {
 		return capture.Outcome{}, err
 	}
-	command := tool.Command{Path: argv[0], Args: argv[1:], Dir: j.dir, Env: j.env}
+	command, dir := j.command(argv), j.store.Path(folder)
 	if err := j.store.WriteFile(folder+"/cmd.txt", capture.CommandFile(command)); err != nil {
 		return capture.Outcome{}, err
 	}
-	dir := j.store.Path(folder)
-	p := capture.Program{
-		Command: command, Stdout: filepath.Join(dir, "stdout.log"), Stderr: filepath.Join(dir, "stderr.log"),
-		Limits: capture.LimitsOf(j.plan.Pipeline.Supervision, timeout), LimitKey: limit, Interrupts: j.Interrupts, Progress: j.elapsed(step),
-	}
-	judge := func(o *capture.Outcome, exit *tool.Exit) {
-		if m, err := workload.ReadMetrics(dir); then != "" && err == nil && m.Complete && o.Kind != capture.Interrupted {
-			// Whatever happened after that happened to the session that follows.
-			o.Usable, o.Kind = true, capture.Captured
-			exit = &tool.Exit{}
-		}
-		stopped := o.Kind == capture.Interrupted || o.Kind == capture.TimedOut || o.Kind == capture.Stalled
-		if exit != nil && !stopped {
-			capture.ExplainSession(o, workload.Judge(*exit, dir, workload.ModeOf(step)), dir)
-		}
-	}
-	return capture.StoreProgram(ctx, j.store, step, p, argv, judge, func() []string { return append(sessionFiles(j.store, folder), deviationsName) })
+	return j.runPlain(ctx, step, capture.Program{
+		Command: command, Shown: argv, Stdout: folder + "/stdout.log", Stderr: folder + "/stderr.log",
+		Judge: func(o *capture.Outcome, exit *tool.Exit) {
+			if m, err := workload.ReadMetrics(dir); then != "" && err == nil && m.Complete && o.Kind != capture.Interrupted {
+				// Whatever happened after that happened to the session that follows.
+				o.Usable, o.Kind, exit = true, capture.Captured, &tool.Exit{}
+			}
+			if exit != nil && o.Kind != capture.Interrupted && o.Kind != capture.TimedOut && o.Kind != capture.Stalled {
+				capture.ExplainSession(o, workload.Judge(*exit, dir, workload.ModeOf(step)), dir)
+			}
+		},
+		Wrote: func() []string { return append(sessionFiles(j.store, folder), deviationsName) },
+	})
 }
 
 // profiled has a capture run the workload of a step: a command of the user's, or
 // a session, whose own words explain what came of it.
-func profiled(ctx context.Context, j *job, step string, take func(target []string) (capture.Outcome, error)) (made, error) {
-	if !workload.Shipped(j.plan) {
-		target, err := j.target(step)
-		if err != nil {
-			return made{}, err
-		}
-		o, err := annotated(ctx, j, step, func() (capture.Outcome, error) { return take(target) })
-		return made{Outcome: o}, err
-	}
-	folder := sessionFolder(step)
+func profiled(ctx context.Context, j *job, step string, take func(target []string) (capture.Outcome, error)) (capture.Outcome, error) {
+	folder, shipped := sessionFolder(step), workload.Shipped(j.plan)
 	o, err := annotated(ctx, j, step, func() (capture.Outcome, error) {
-		if err := os.Remove(j.store.Path(folder + "/" + workload.ErrorName)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of the try before
-			return capture.Outcome{}, err
+		target, err := j.target(step)
+		if shipped {
+			if err = os.RemoveAll(j.store.Path(folder + "/" + workload.ErrorName)); err == nil { // of the try before
+				target, err = ready(j, step, folder, "")
+			}
 		}
-		argv, err := ready(j, step, folder, "")
 		if err != nil {
 			return capture.Outcome{}, err
 		}
-		o, err := take(argv)
-		if err == nil {
+		o, err := take(target)
+		if shipped && err == nil {
 			capture.ExplainFailure(&o, j.store.Path(folder))
 		}
 		return o, err
 	})
-	if err != nil {
-		return made{Outcome: o}, err
+	if err != nil || !shipped {
+		return o, err
 	}
-	return made{Outcome: o}, j.store.AddFiles(ctx, step, append(sessionFiles(j.store, folder), deviationsName)...)
+	return o, j.store.AddFiles(ctx, step, append(sessionFiles(j.store, folder), deviationsName)...)
 }
 
 // sessionFiles are the files that a session wrote, as far as they are there.
 func sessionFiles(store *runs.Run, folder string) []string {
-	var out []string
-	for _, name := range []string{
-		workload.SpecName, "cmd.txt", workload.MetricsName, workload.OperatorsName, workload.FlopsName, workload.ErrorName,
-		workload.PredictionsName, workload.TraceName,
-	} {
-		if exists(store.Path(folder + "/" + name)) {
-			out = append(out, folder+"/"+name)
-		}
-	}
-	return out
+	return store.Present(folder, workload.SpecName, "cmd.txt", workload.MetricsName, workload.OperatorsName, workload.FlopsName, workload.ErrorName,
+		workload.PredictionsName, workload.TraceName)
 }
 
 // publish copies files of the session of a step to workload/ itself, as far as
 // they are there.
 func publish(ctx context.Context, store *runs.Run, step string, names ...string) error {
-	for _, name := range names {
-		text, err := os.ReadFile(store.Path("workload/" + step + "/" + name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+	for _, rel := range store.Present(sessionFolder(step), names...) {
+		text, err := os.ReadFile(store.Path(rel))
 		if err != nil {
-			return fmt.Errorf("copy %s: %w", name, err)
+			return fmt.Errorf("copy %s: %w", rel, err)
 		}
-		if err := store.WriteFile("workload/"+name, text); err != nil {
-			return err
-		}
-		if err := store.AddFiles(ctx, step, "workload/"+name); err != nil {
+		to := runs.WorkloadFolder + "/" + path.Base(rel)
+		if err := errors.Join(store.WriteFile(to, text), store.AddFiles(ctx, step, to)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func runDirectInference(ctx context.Context, j *job) (made, error) {
+// runDirectInference has the workload answer the dataset, for its predictions. Its
+// metrics stand in where there is no unprofiled run.
+func runDirectInference(ctx context.Context, j *job) (capture.Outcome, error) {
 	const step = plan.StepDirectInference
-	o, err := runSession(ctx, j, step, sessionFolder(step), "", j.plan.Pipeline.DirectInference.Timeout, "pipeline.direct_inference.timeout_s")
+	o, err := runSession(ctx, j, step, sessionFolder(step), "")
 	names := []string{workload.PredictionsName}
-	if !exists(j.store.Path("workload/" + workload.MetricsName)) {
+	if !j.store.Has(runs.WorkloadFolder + "/" + workload.MetricsName) {
 		names = append(names, workload.MetricsName)
 	}
-	return made{Outcome: o}, errors.Join(err, publish(ctx, j.store, step, names...))
+	return o, errors.Join(err, publish(ctx, j.store, step, names...))
 }
 
 // operatorsFollow tells that the pass under torch.profiler is the last thing that
@@ -257,6 +237,7 @@ func operatorsFollow(p *plan.Plan) bool {
 	return workload.Shipped(p) && p.Pipeline.Unprofiled.Enable && p.Pipeline.TorchProfiler.Enable
 }
 
+// operatorRuns is 0 where the pass follows the unprofiled run in its process.
 func operatorRuns(p *plan.Plan) int {
 	if operatorsFollow(p) {
 		return 0
@@ -264,44 +245,37 @@ func operatorRuns(p *plan.Plan) int {
 	return 1
 }
 
-func operatorsCommand(j *job) (tool.Command, error) {
-	if operatorsFollow(j.plan) {
-		return tool.Command{}, nil
-	}
-	return sessionCommand(plan.StepTorchProfiler)(j)
-}
-
 // runTorchProfiler takes what followed the unprofiled run; where that is not
 // good, the session gets a process of its own.
-func runTorchProfiler(ctx context.Context, j *job) (made, error) {
+func runTorchProfiler(ctx context.Context, j *job) (capture.Outcome, error) {
 	const step = plan.StepTorchProfiler
 	folder := sessionFolder(step)
 	if v := workload.Judge(tool.Exit{}, j.store.Path(folder), workload.ModeTorchProfiler); v.OK && operatorsFollow(j.plan) {
 		o := capture.Outcome{Kind: capture.Captured, What: fact.New(operatorsTaken), Usable: true}
 		capture.ExplainSession(&o, v, j.store.Path(folder))
-		return made{Outcome: o}, capture.StoreWork(ctx, j.store, step, o, sessionFiles(j.store, folder)...)
+		return o, capture.StoreWork(ctx, j.store, step, o, sessionFiles(j.store, folder)...)
 	}
-	o, err := runSession(ctx, j, step, folder, "", j.plan.Pipeline.TorchProfiler.Timeout, "pipeline.torch_profiler.timeout_s")
-	return made{Outcome: o}, err
+	return runSession(ctx, j, step, folder, "")
 }
 
 // countFlops counts FLOPs and bytes from the model's config, for what the
 // unprofiled run had or else for what is configured. A model that cannot be
 // counted costs the MFU and not the run.
-func countFlops(ctx context.Context, j *job) (made, error) {
+func countFlops(ctx context.Context, j *job) (capture.Outcome, error) {
 	o := capture.Outcome{Kind: capture.Captured, What: fact.New(flopsCounted), Usable: true}
 	report, err := workload.CountFlops(j.plan, j.start, j.store.Path("workload"))
 	if err != nil {
 		o.Kind, o.What, o.Cause = capture.MissingData, fact.New(noFlops, fact.Error("error", err)), fact.New(causeOfFlops)
-		return made{Outcome: o}, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o)
+		return o, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o)
 	}
-	if err := writeJSON(j.store, flopsName, report); err != nil {
-		return made{}, err
+	if err := j.store.WriteJSON(flopsName, report); err != nil {
+		return capture.Outcome{}, err
 	}
 	warnFlops(&o, report.Warnings)
-	return made{Outcome: o}, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o, flopsName)
+	return o, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o, flopsName)
 }
 
+// warnFlops keeps the outcome usable: the counts stand, with doubts.
 func warnFlops(o *capture.Outcome, list []fact.Fact) {
 	for _, w := range list {
 		o.Kind = capture.WithWarnings
@@ -310,19 +284,19 @@ func warnFlops(o *capture.Outcome, list []fact.Fact) {
 }
 
 // runTorchFlops counts again with torch's FlopCounterMode and compares.
-func runTorchFlops(ctx context.Context, j *job) (made, error) {
+func runTorchFlops(ctx context.Context, j *job) (capture.Outcome, error) {
 	const step, folder = plan.StepTorchFlops, "workload/" + plan.StepTorchFlops
-	o, err := runSession(ctx, j, step, folder, "", j.plan.Pipeline.Unprofiled.Timeout, "pipeline.unprofiled.timeout_s")
+	o, err := runSession(ctx, j, step, folder, "")
 	if err != nil || !o.Usable {
-		return made{Outcome: o}, err
+		return o, err
 	}
 	compared, err := workload.CompareFlops(j.plan, j.start, j.store.Path(folder+"/"+workload.FlopsName))
 	if err != nil {
 		o.Kind, o.What = capture.MissingData, fact.New(flopsUncompared, fact.Error("error", err))
-		return made{Outcome: o}, nil
+		return o, nil
 	}
-	if err := writeJSON(j.store, flopsCheckName, compared); err != nil {
-		return made{Outcome: o}, err
+	if err := j.store.WriteJSON(flopsCheckName, compared); err != nil {
+		return o, err
 	}
 	o.What = fact.New(flopsAgree)
 	for _, d := range compared.Stages {
@@ -333,5 +307,43 @@ func runTorchFlops(ctx context.Context, j *job) (made, error) {
 		}
 	}
 	warnFlops(&o, compared.Warnings)
-	return made{Outcome: o}, j.store.AddFiles(ctx, step, flopsCheckName)
+	return o, j.store.AddFiles(ctx, step, flopsCheckName)
+}
+
+// runRepeats makes the unprofiled run and the timeline again in new processes. Each
+// repeat is a run of its own within the run, so that everything that reads a run
+// reads a repeat.
+func runRepeats(ctx context.Context, j *job) (capture.Outcome, error) {
+	o := capture.Outcome{Kind: capture.Captured, What: fact.New(repeatsDone), Usable: true}
+	for n := 2; n <= j.plan.Pipeline.Repeats; n++ {
+		summary, err := j.again(ctx, j.repeat(n))
+		if err != nil {
+			return o, err
+		}
+		switch summary.Status {
+		case runs.StatusDone:
+		case runs.StatusInterrupted:
+			return capture.Outcome{Kind: capture.Interrupted, What: fact.New(repeatStopped, fact.Count("n", n))}, nil
+		default:
+			return capture.Outcome{Kind: capture.WorkloadFailed, What: fact.New(repeatFailed, fact.Count("n", n), fact.File("dir", summary.Dir))}, nil
+		}
+	}
+	return o, capture.StoreWork(ctx, j.store, plan.StepRepeats, o)
+}
+
+// repeat is the job of the n-th process: what is repeated and nothing else.
+func (j *job) repeat(n int) Options {
+	p := *j.plan
+	p.Pipeline.Repeats, p.Pipeline.Ncu.Enable, p.Pipeline.TorchProfiler.Enable, p.Pipeline.DirectInference.Enable = 1, false, false, false
+	p.Pipeline.AnnotateCost, p.Pipeline.StaticAnalysis.TorchFlopCounter = false, false
+	o := j.Options
+	o.Plan, o.Dir, o.Recording, o.Files = &p, j.store.Path(runs.RepeatDir(n)), "", nil
+	head := fmt.Sprintf("repeat %d of %d: ", n, j.plan.Pipeline.Repeats)
+	if j.Say != nil {
+		o.Say = func(line string) { j.Say(head + line) }
+	}
+	if j.Progress != nil {
+		o.Progress = func(line string) { j.Progress(head + line) }
+	}
+	return o
 }

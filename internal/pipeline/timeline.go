@@ -2,31 +2,46 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/export"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// nsysCommand is the timeline capture of the plan.
-func nsysCommand(j *job) (tool.Command, error) {
+// nsysCommands are the timeline capture of the plan: one command, or for a server
+// those that open and close its windows.
+func nsysCommands(j *job) ([]tool.Command, error) {
+	if workload.Serves(j.plan) {
+		return sessionCommands(j)
+	}
 	target, err := j.target(plan.StepNsys)
 	if err != nil {
-		return tool.Command{}, err
+		return nil, err
 	}
-	return j.nsysCommand(target)
+	command, err := j.nsysCommand(target)
+	return []tool.Command{command}, err
 }
 
+// nsysCommand depends on whether sampling was given up in the run: it is built anew for
+// each attempt. Behind a launcher it writes the script of ranks.
 func (j *job) nsysCommand(target []string) (tool.Command, error) {
 	launch, ranks := j.launch(target)
 	if ranks {
@@ -43,6 +58,8 @@ func (j *job) nsysCommand(target []string) (tool.Command, error) {
 	return command, nil
 }
 
+// nsysOptions are those of the configuration. Counters are not sampled in ranks, nor
+// where the user may not read them.
 func (j *job) nsysOptions(target []string) nsys.CaptureOptions {
 	n := j.plan.Pipeline.Nsys
 	hz, gpus := j.sampling()
@@ -58,7 +75,8 @@ func (j *job) nsysOptions(target []string) nsys.CaptureOptions {
 	}
 }
 
-// capture fills in what both profilers share.
+// capture fills in what both profilers share. Where the command is a launcher, it is
+// told how to stop what that starts. The name of a tool is that of its step.
 func (j *job) capture(kind capture.Tool, command tool.Command, target []string, output string, timeout time.Duration) capture.Capture {
 	s := j.plan.Pipeline.Supervision
 	c := capture.Capture{
@@ -67,6 +85,13 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 		Secret: redact.Secret, KeepEnv: workload.PassedEnv(j.plan),
 		Notice:   func(f fact.Fact) { j.Say(string(kind) + ": " + message.Text(f)) },
 		Progress: func(p capture.Progress) { j.display.line(fmt.Sprintf("%s: %s", kind, p)) },
+	}
+	if _, c.Behind = j.launch(target); c.Behind {
+		c.Stop = func() {
+			if err := os.WriteFile(j.stopFile(string(kind)), nil, 0o666); err != nil {
+				j.tell(ranksUnasked, fact.Error("error", err))
+			}
+		}
 	}
 	if j.record != nil {
 		secrets := j.secrets()
@@ -82,7 +107,10 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 }
 
 // captureTimeline runs the workload under nsys, and exports its report.
-func captureTimeline(ctx context.Context, j *job) (made, error) {
+func captureTimeline(ctx context.Context, j *job) (capture.Outcome, error) {
+	if workload.Serves(j.plan) {
+		return annotated(ctx, j, plan.StepNsys, func() (capture.Outcome, error) { return serveSession(ctx, j) })
+	}
 	n := j.plan.Pipeline.Nsys
 	if slices.Contains(n.Trace, "osrt") && n.CaptureRange == plan.CaptureNone {
 		j.tell(osrtHuge)
@@ -92,29 +120,20 @@ func captureTimeline(ctx context.Context, j *job) (made, error) {
 		j.tell(toldAhead, fact.Because("what", ahead))
 	}
 	j.sampledNote()
-	m, err := profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
-		command, err := j.nsysCommand(target)
-		if err != nil {
-			return capture.Outcome{}, err
-		}
-		c := j.capture(capture.Nsys, command, target, "nsys/run", n.Timeout)
-		j.setBehind(&c, plan.StepNsys, target)
-		o, err := captureNsys(ctx, j, c)
+	o, err := profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
+		o, err := captureNsys(ctx, j, target)
 		if err != nil {
 			return o, err
 		}
 		if again, err := j.withoutSamples(o); err != nil || !again {
 			return o, err
 		}
-		if c.Command, err = j.nsysCommand(target); err != nil {
-			return o, err
-		}
-		return captureNsys(ctx, j, c)
+		return captureNsys(ctx, j, target)
 	})
-	if err != nil || !n.StatsCSV || !m.Usable {
-		return m, err
+	if err != nil || !n.StatsCSV || !o.Usable {
+		return o, err
 	}
-	return m, exportTimeline(ctx, j)
+	return o, exportTimeline(ctx, j)
 }
 
 // exportTimeline writes the timeline's tables as CSV into the run.
@@ -128,8 +147,14 @@ func exportTimeline(ctx context.Context, j *job) error {
 	return j.exported(ctx, plan.StepNsys, made, problems)
 }
 
-func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcome, error) {
+// captureNsys starts nsys once and records what came of it.
+func captureNsys(ctx context.Context, j *job, target []string) (capture.Outcome, error) {
 	n := j.plan.Pipeline.Nsys
+	command, err := j.nsysCommand(target)
+	if err != nil {
+		return capture.Outcome{}, err
+	}
+	c := j.capture(capture.Nsys, command, target, "nsys/run", n.Timeout)
 	c.Gated = n.CaptureRange != plan.CaptureNone
 	c.EndsTarget = n.Duration > 0 || (c.Gated && (n.CaptureRangeEnd == "" || strings.Contains(n.CaptureRangeEnd, "shutdown")))
 	c.Expect = capture.ExpectTimeline(n)
@@ -160,4 +185,220 @@ func captureNsys(ctx context.Context, j *job, c capture.Capture) (capture.Outcom
 		result.ExplainGate(n)
 	}
 	return result.Outcome, result.Store(ctx, j.store, "nsys", j.dir, append(files, result.Kept...))
+}
+
+// samplesOff is there once sampling made a capture fail: later ones go without.
+const samplesOff = "nsys/no-samples.txt"
+
+// sampling is how often counters of which GPUs are sampled under nsys; 0 for not
+// at all.
+func (j *job) sampling() (hz int, gpus string) {
+	n := j.plan.Pipeline.Nsys
+	permitted := n.GPUMetrics == "on" || j.counts
+	if !n.SamplesCounters() || !permitted || j.store != nil && j.store.Has(samplesOff) {
+		return 0, ""
+	}
+	return capture.SampleRate(j.plan, j.sampledSpan(), j.gpus)
+}
+
+// sampledSpan is how long counters will be sampled at most; 0 where nothing bounds it.
+func (j *job) sampledSpan() time.Duration {
+	if s := j.plan.Pipeline.Server; workload.Serves(j.plan) { // its start is not sampled
+		return time.Duration(s.Windows) * s.Window
+	}
+	if j.store == nil && j.plan.Pipeline.Unprofiled.Enable { // a dry run: it will be known
+		return time.Second
+	}
+	return capture.SampledSpan(j.plan.Pipeline.Nsys, j.unprofiledTime())
+}
+
+// withoutSamples tells whether a capture is to be made again without sampling:
+// it gave nothing, and neither the workload nor a person is to blame.
+func (j *job) withoutSamples(o capture.Outcome) (bool, error) {
+	hz, _ := j.sampling()
+	blamed := []capture.Kind{capture.Interrupted, capture.WorkloadFailed, capture.WorkloadCrashed, capture.WorkloadMissing, capture.TimedOut, capture.Stalled, capture.DiskFull, capture.RunRemoved, capture.GateNeverOpened}
+	if hz == 0 || o.Usable || slices.Contains(blamed, o.Kind) {
+		return false, nil
+	}
+	return true, j.giveUpSamples(o.What)
+}
+
+// giveUpSamples has later captures of the run made without sampling.
+func (j *job) giveUpSamples(why fact.Fact) error {
+	j.tell(samplesGivenUp, fact.Because("why", why))
+	return os.WriteFile(j.store.Path(samplesOff), []byte(message.Text(why)+"\n"), 0o644)
+}
+
+// sampledNote is what a run says before it samples less than it was asked to.
+func (j *job) sampledNote() {
+	n := j.plan.Pipeline.Nsys
+	hz, _ := j.sampling()
+	switch {
+	case !n.SamplesCounters() || n.GPUMetrics == "auto" && !j.counts || hz == n.GPUMetricsHz: // doctor's row says what is missing
+	case j.sampledSpan() == 0:
+		j.tell(samplesUnbounded)
+	case hz == 0:
+		j.tell(samplesTooLong, fact.Num("rate", fact.KindHertz, capture.MinSampleHz))
+	default:
+		j.tell(samplesSlower, fact.Num("rate", fact.KindHertz, float64(hz)))
+	}
+}
+
+// launch is the launcher of the workload, behind which profilers are put. A
+// workload without one, or whose program cannot be told, is captured as a tree of
+// processes.
+func (j *job) launch(target []string) (workload.Launch, bool) {
+	if workload.Shipped(j.plan) || workload.Serves(j.plan) {
+		return workload.Launch{}, false
+	}
+	return workload.FindLaunch(target)
+}
+
+// behind puts a profiler behind a launcher: the launcher starts a script in each
+// rank, and that the profiler. The command of the profiler has the program at its
+// end; ranks says which ranks get it. All of them write their own report, unless
+// there is one rank only.
+func (j *job) behind(l workload.Launch, profiler tool.Command, outputOption, step, ranks string) (tool.Command, error) {
+	s := workload.Shim{Ranks: ranks, Folder: j.place(step), Profiler: []string{profiler.Path}, Single: step == plan.StepNcu}
+	if step == plan.StepNcu && j.plan.Pipeline.Ncu.Pick.Collectives {
+		s.Peers = ncu.PeersOption(j.lists)
+	}
+	for _, arg := range profiler.Args[:len(profiler.Args)-len(l.Program)] {
+		if path, ok := strings.CutPrefix(arg, outputOption+"="); ok {
+			s.Output = outputOption + "=" + shellescape.Quote(path)
+			continue
+		}
+		s.Profiler = append(s.Profiler, arg)
+	}
+	for _, kv := range profiler.Env { // launchers do not always hand the environment on
+		if !slices.Contains(j.env, kv) {
+			s.Env = append(s.Env, kv)
+		}
+	}
+	script := j.place(path.Join(step, workload.ShimName))
+	if j.store != nil {
+		err := os.RemoveAll(j.stopFile(step))
+		if err == nil {
+			err = j.store.WriteFile(path.Join(step, workload.ShimName), []byte(s.Script()))
+		}
+		if err == nil {
+			err = os.Chmod(script, 0o755)
+		}
+		if err != nil {
+			return tool.Command{}, fmt.Errorf("make the script of ranks: %w", err)
+		}
+	}
+	words := slices.Concat(l.Head, []string{script}, l.Program)
+	return tool.Command{Path: words[0], Args: words[1:], Dir: profiler.Dir, Env: l.Patient(profiler.Env)}, nil
+}
+
+// stopFile asks the ranks of a step to finish by being there.
+func (j *job) stopFile(step string) string {
+	return j.place(path.Join(step, workload.RanksFolder, workload.StopName))
+}
+
+// countedRank is the rank that counters are taken of: the lowest with a timeline,
+// else the first that the plan chooses.
+func (j *job) countedRank() string {
+	if j.store != nil {
+		if of := j.store.RankTimeline(); of != nil && of.Of.Rank != nil {
+			return strconv.Itoa(*of.Of.Rank)
+		}
+	}
+	if list := j.plan.Pipeline.Ranks; len(list) > 0 {
+		if _, err := strconv.Atoi(list[0]); err == nil {
+			return list[0]
+		}
+	}
+	return "0"
+}
+
+// continueRanks goes on with the timelines that ranks left before their step was
+// cut off; nil where there are none. The job is not started again for the other
+// ranks, since timelines of two jobs cannot be held against each other.
+func continueRanks(ctx context.Context, j *job) (stepFunc, error) {
+	target, err := j.target(plan.StepNsys)
+	if _, ranks := j.launch(target); err != nil || !ranks {
+		return nil, nil
+	}
+	o, files, err := capture.KeptRanks(ctx, j.store, j.nsys, j.plan.Pipeline.Nsys)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	j.tell(ranksStand, fact.Because("what", o.What))
+	return func(ctx context.Context, j *job) (capture.Outcome, error) {
+		return o, capture.StoreWork(ctx, j.store, plan.StepNsys, o, files...)
+	}, nil
+}
+
+// annotation is what a step puts into the workload; nil for none.
+func (j *job) annotation(step string) *workload.Annotation {
+	if j.store != nil && j.store.Has(runs.AnnotateOff) {
+		return nil
+	}
+	return workload.AnnotationOf(j.plan, step, j.place(runs.AnnotateFolder), j.place(annotateFolder(step)))
+}
+
+// annotateOver are the variables that annotation adds to an environment of a step.
+func (j *job) annotateOver(env []string, step string) []string {
+	return j.annotation(step).Variables(env)
+}
+
+// annotated runs a step with annotation. Where the step fails with it, though the
+// workload ran to its end without a profiler, it is done again without it. Only
+// if that helps is annotation the cause, and off for the rest of the run.
+func annotated(ctx context.Context, j *job, step string, take func() (capture.Outcome, error)) (capture.Outcome, error) {
+	a := j.annotation(step)
+	if a == nil {
+		return take()
+	}
+	if err := a.Install(); err != nil {
+		return capture.Outcome{}, err
+	}
+	o, err := take()
+	if err == nil && cameToNothing(o) && j.unprofiledTime() > 0 && ctx.Err() == nil {
+		j.tell(annotationFails, fact.Name("step", step))
+		if err := os.WriteFile(j.store.Path(runs.AnnotateOff), []byte(step+": "+message.Verdict(string(o.Kind), o.What, o.Evidence)+"\n"), 0o644); err != nil {
+			return o, err
+		}
+		if _, err := j.store.SetAside(step, step); err != nil {
+			return o, err
+		}
+		if o, err = take(); err == nil && cameToNothing(o) {
+			err = os.Remove(j.store.Path(runs.AnnotateOff))
+		}
+	}
+	return o, errors.Join(err, j.store.AddFiles(ctx, step, annotateFiles(j, step)...))
+}
+
+// cameToNothing reports whether the workload failed, or ended before it did
+// anything that was asked for.
+func cameToNothing(o capture.Outcome) bool {
+	return o.Kind == capture.WorkloadFailed || o.Kind == capture.MissingData && !o.Usable
+}
+
+// annotateFiles are the side files of a step.
+func annotateFiles(j *job, step string) []string {
+	folder := path.Join(runs.AnnotateFolder, step)
+	entries, _ := os.ReadDir(j.store.Path(folder)) // absent where no process imported torch
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			files = append(files, path.Join(folder, e.Name()))
+		}
+	}
+	return append(files, j.store.Present(".", runs.AnnotateOff)...)
+}
+
+// measureAnnotation runs the workload annotated and without a profiler, as often
+// as it ran without annotation.
+func measureAnnotation(ctx context.Context, j *job) (capture.Outcome, error) {
+	a := j.annotation(plan.StepAnnotateCost)
+	if a == nil {
+		return capture.Outcome{Kind: capture.Captured, Usable: true}, nil
+	}
+	if err := a.Install(); err != nil {
+		return capture.Outcome{}, err
+	}
+	return runProgram(ctx, j, plan.StepAnnotateCost, annotateFolder(plan.StepAnnotateCost), tool.Environ(j.env, j.annotateOver(j.env, plan.StepAnnotateCost)...))
 }

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/deepprof/deepprof/internal/config"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/deepprof/deepprof/internal/config"
 )
 
 var update = flag.Bool("update", false, "accept the problems as they are now")

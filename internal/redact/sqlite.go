@@ -2,12 +2,16 @@ package redact
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/sqlite"
@@ -51,6 +55,7 @@ func (r *Redactor) LearnSQLite(f *os.File) error {
 // sensitive tells a name whose value is removed whole.
 func sensitive(key []byte) bool { return envKey.Match(key) || hostKey.Match(key) || userKey.Match(key) }
 
+// learnMeta takes the host, the user or the variables out of a row of facts that nsys stores.
 func (r *Redactor) learnMeta(key, value string) {
 	switch {
 	case hostKey.MatchString(key):
@@ -62,6 +67,7 @@ func (r *Redactor) learnMeta(key, value string) {
 	}
 }
 
+// learnVars takes lines of NAME=VALUE, as nsys stores environments.
 func (r *Redactor) learnVars(vars []string) {
 	for _, kv := range vars {
 		if name, value, ok := strings.Cut(kv, "="); ok {
@@ -202,4 +208,142 @@ func (r *Redactor) check(f io.ReaderAt) error {
 			return err
 		}
 	}
+}
+
+// Inventory lists the environment variables that a raw report of Nsight Systems
+// holds, and those of them that look like secrets. Both are sorted.
+// The file is searched byte by byte, because its format is not described: the list may
+// miss variables in compressed parts and hold text that only looks like one.
+func Inventory(path string) (names, secret []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	const window, overlap = 8 << 20, 64 << 10
+	buf := make([]byte, window)
+	for at := int64(0); ; at += window - overlap {
+		n, err := f.ReadAt(buf, at)
+		if err != nil && err != io.EOF {
+			return nil, nil, err
+		}
+		for _, kv := range assignments(buf[:n]) {
+			name, value, _ := bytes.Cut(kv, []byte("="))
+			names = append(names, string(name))
+			if Secret(string(name), string(value)) {
+				secret = append(secret, string(name))
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	return sorted(names), sorted(secret), nil
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// assignments are the texts NAME=value behind their length, as protobuf writes
+// them.
+func assignments(data []byte) [][]byte {
+	var out [][]byte
+	for i := 0; i+4 < len(data); i++ {
+		size, n := binary.Uvarint(data[i : i+3])
+		from := i + n
+		if n <= 0 || size < 3 || size > 32<<10 || from+int(size) > len(data) || !nameStart(data[from]) {
+			continue
+		}
+		text := data[from : from+int(size)]
+		if assignment.Match(text) && isText(text) {
+			out = append(out, text)
+			i = from + int(size) - 1
+		}
+	}
+	return out
+}
+
+func nameStart(c byte) bool { return c == '_' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
+
+// SecretNames are the variables of an environment that look secret, sorted.
+func SecretNames(env []string) []string {
+	var out []string
+	for _, kv := range env {
+		if name, value, _ := strings.Cut(kv, "="); Secret(name, value) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Overrides takes the values of the secret variables below a key out of
+// overrides, and every other place where such a value stands: an override may
+// set them in a mapping further up. Env are the variables by name.
+// args is not changed. key is a dotted key such as the one that holds the environment.
+func Overrides(args []string, key string, env map[string]string, secret []string) []string {
+	out := slices.Clone(args)
+	for i, arg := range out {
+		name, _, ok := strings.Cut(arg, "=")
+		at := strings.TrimLeft(name, "+~")
+		if ok && slices.ContainsFunc(secret, func(s string) bool { return at == key+"."+s || at == key && strings.Contains(arg, s) }) {
+			out[i] = name + "=" + Mark
+		}
+	}
+	for _, name := range secret {
+		for i := range out {
+			if value := env[name]; value != "" && value != Mark {
+				out[i] = strings.ReplaceAll(out[i], value, Mark)
+			}
+		}
+	}
+	return out
+}
+
+// YAML takes the values of keys below a dotted path out of a document. One
+// without any stays as it is, byte for byte.
+// A path or key that the document lacks is an error: a secret must not be missed.
+func YAML(text []byte, path string, keys []string) ([]byte, error) {
+	if len(keys) == 0 {
+		return text, nil
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("redact the configuration: %w", err)
+	}
+	at := &doc
+	if len(doc.Content) == 1 {
+		at = doc.Content[0]
+	}
+	for key := range strings.SplitSeq(path, ".") {
+		if at = entry(at, key); at == nil {
+			return nil, fmt.Errorf("redact the configuration: it has no %s", path)
+		}
+	}
+	for _, key := range keys {
+		value := entry(at, key)
+		if value == nil {
+			return nil, fmt.Errorf("redact the configuration: it has no %s.%s", path, key)
+		}
+		*value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: Mark, Style: yaml.DoubleQuotedStyle}
+	}
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(&doc); err != nil {
+		return nil, fmt.Errorf("redact the configuration: %w", err)
+	}
+	return b.Bytes(), e.Close()
+}
+
+// entry is the value of a key of a mapping; nil where there is none.
+func entry(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
 }

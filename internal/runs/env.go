@@ -148,13 +148,7 @@ func (c *Collector) fill() {
 		c.Hostname = os.Hostname
 	}
 	if c.User == nil {
-		c.User = func() (string, error) {
-			u, err := user.Current()
-			if err != nil {
-				return "", err
-			}
-			return u.Username, nil
-		}
+		c.User = func() (string, error) { return userName(user.Current()) }
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -165,6 +159,14 @@ func (c *Collector) fill() {
 	if c.Dir == "" {
 		c.Dir, _ = os.Getwd()
 	}
+}
+
+// userName takes the results of user.Current.
+func userName(u *user.User, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	return u.Username, nil
 }
 
 // ask runs a program under the collector's timeout.
@@ -222,28 +224,13 @@ func (c *Collector) host(env *Env) {
 	}
 }
 
-// WriteEnv writes env.json.
-func (r *Run) WriteEnv(env Env) error {
-	data, err := json.MarshalIndent(env, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", EnvName, err)
-	}
-	return r.WriteFile(EnvName, append(data, '\n'))
-}
-
 // readEnv reads env.json.
 // An env.json of a newer schema is an error.
 func (r *Run) readEnv() (Env, error) {
 	var env Env
-	data, err := readRegular(r.Path(EnvName), maxManifest)
-	if err != nil {
-		return env, fmt.Errorf("read %s: %w", r.Path(EnvName), err)
+	err := readInto(r.Path(EnvName), json.Unmarshal, &env)
+	if err == nil && env.Schema > envSchemaVersion {
+		err = fmt.Errorf("read %s: schema %d is newer than this program, which reads up to %d", r.Path(EnvName), env.Schema, envSchemaVersion)
 	}
-	if err := json.Unmarshal(data, &env); err != nil {
-		return env, fmt.Errorf("read %s: %w", r.Path(EnvName), err)
-	}
-	if env.Schema > envSchemaVersion {
-		return env, fmt.Errorf("read %s: schema %d is newer than this program, which reads up to %d", r.Path(EnvName), env.Schema, envSchemaVersion)
-	}
-	return env, nil
+	return env, err
 }

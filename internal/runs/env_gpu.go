@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,68 +19,54 @@ type Driver struct {
 	CUDA    string `json:"cuda,omitempty" jsonschema:"newest CUDA version that the driver supports"`
 }
 
-// GPU is one device. A value that nvidia-smi does not give is absent.
+// GPU is one device. A value that nvidia-smi does not give is absent. The smi tag is
+// the column that nvidia-smi is asked for; fields are text or numbers.
 type GPU struct {
 	Index          int      `json:"index" jsonschema:"index as nvidia-smi counts"`
-	Name           string   `json:"name" jsonschema:"product name"`
-	UUID           string   `json:"uuid,omitempty" jsonschema:"UUID"`
-	PCI            string   `json:"pci,omitempty" jsonschema:"PCI bus id"`
-	VBIOS          string   `json:"vbios,omitempty" jsonschema:"VBIOS version"`
-	ComputeCap     string   `json:"compute_capability,omitempty" jsonschema:"compute capability"`
-	MemoryMiB      *float64 `json:"memory_mib,omitempty" jsonschema:"memory in MiB"`
-	ClockSM        *float64 `json:"clock_sm_mhz,omitempty" jsonschema:"SM clock now, MHz"`
-	ClockMem       *float64 `json:"clock_mem_mhz,omitempty" jsonschema:"memory clock now, MHz"`
-	ClockSMMax     *float64 `json:"clock_sm_max_mhz,omitempty" jsonschema:"highest SM clock, MHz"`
-	ClockMemMax    *float64 `json:"clock_mem_max_mhz,omitempty" jsonschema:"highest memory clock, MHz"`
-	ClockAppSM     *float64 `json:"clock_app_sm_mhz,omitempty" jsonschema:"application clock of the SMs, MHz"`
-	ThrottleReason string   `json:"clock_event_reasons,omitempty" jsonschema:"bit mask of what holds the clocks down"`
-	PowerDraw      *float64 `json:"power_w,omitempty" jsonschema:"power now, W"`
-	PowerLimit     *float64 `json:"power_limit_w,omitempty" jsonschema:"power limit in force, W"`
-	PowerMax       *float64 `json:"power_max_w,omitempty" jsonschema:"highest power limit, W"`
-	Temperature    *float64 `json:"temperature_c,omitempty" jsonschema:"temperature, degrees Celsius"`
-	PState         string   `json:"pstate,omitempty" jsonschema:"performance state"`
-	ECC            string   `json:"ecc,omitempty" jsonschema:"ECC mode"`
-	MIG            string   `json:"mig,omitempty" jsonschema:"MIG mode"`
+	Name           string   `json:"name" jsonschema:"product name" smi:"name"`
+	UUID           string   `json:"uuid,omitempty" jsonschema:"UUID" smi:"uuid"`
+	PCI            string   `json:"pci,omitempty" jsonschema:"PCI bus id" smi:"pci.bus_id"`
+	VBIOS          string   `json:"vbios,omitempty" jsonschema:"VBIOS version" smi:"vbios_version"`
+	ComputeCap     string   `json:"compute_capability,omitempty" jsonschema:"compute capability" smi:"compute_cap"`
+	MemoryMiB      *float64 `json:"memory_mib,omitempty" jsonschema:"memory in MiB" smi:"memory.total"`
+	ClockSM        *float64 `json:"clock_sm_mhz,omitempty" jsonschema:"SM clock now, MHz" smi:"clocks.sm"`
+	ClockMem       *float64 `json:"clock_mem_mhz,omitempty" jsonschema:"memory clock now, MHz" smi:"clocks.mem"`
+	ClockSMMax     *float64 `json:"clock_sm_max_mhz,omitempty" jsonschema:"highest SM clock, MHz" smi:"clocks.max.sm"`
+	ClockMemMax    *float64 `json:"clock_mem_max_mhz,omitempty" jsonschema:"highest memory clock, MHz" smi:"clocks.max.mem"`
+	ClockAppSM     *float64 `json:"clock_app_sm_mhz,omitempty" jsonschema:"application clock of the SMs, MHz" smi:"clocks.applications.graphics"`
+	ThrottleReason string   `json:"clock_event_reasons,omitempty" jsonschema:"bit mask of what holds the clocks down" smi:"clocks_throttle_reasons.active"`
+	PowerDraw      *float64 `json:"power_w,omitempty" jsonschema:"power now, W" smi:"power.draw"`
+	PowerLimit     *float64 `json:"power_limit_w,omitempty" jsonschema:"power limit in force, W" smi:"power.limit"`
+	PowerMax       *float64 `json:"power_max_w,omitempty" jsonschema:"highest power limit, W" smi:"power.max_limit"`
+	Temperature    *float64 `json:"temperature_c,omitempty" jsonschema:"temperature, degrees Celsius" smi:"temperature.gpu"`
+	PState         string   `json:"pstate,omitempty" jsonschema:"performance state" smi:"pstate"`
+	ECC            string   `json:"ecc,omitempty" jsonschema:"ECC mode" smi:"ecc.mode.current"`
+	MIG            string   `json:"mig,omitempty" jsonschema:"MIG mode" smi:"mig.mode.current"`
 	MIGDevices     []string `json:"mig_devices,omitempty" jsonschema:"MIG instances, as nvidia-smi -L lists them"`
-	Persistence    string   `json:"persistence,omitempty" jsonschema:"persistence mode"`
-	ComputeMode    string   `json:"compute_mode,omitempty" jsonschema:"compute mode"`
+	Persistence    string   `json:"persistence,omitempty" jsonschema:"persistence mode" smi:"persistence_mode"`
+	ComputeMode    string   `json:"compute_mode,omitempty" jsonschema:"compute mode" smi:"compute_mode"`
 }
 
-// gpuField is a column asked for and its place in GPU.
+// gpuField is a column that nvidia-smi is asked for. Older drivers do not know
+// them all; what they refuse is dropped and named.
 type gpuField struct {
 	query string
-	json  string // empty: not a field of GPU
-	text  func(*GPU) *string
-	num   func(*GPU) **float64
+	json  string // key of the field of GPU; "" where it is none
+	index int    // of that field
 }
 
-// gpuFields are asked for together. Older drivers do not know them all; what
-// they refuse is dropped and named.
-var gpuFields = []gpuField{
-	{query: "index"},
-	{query: "driver_version"},
-	{query: "name", json: "name", text: func(g *GPU) *string { return &g.Name }},
-	{query: "uuid", json: "uuid", text: func(g *GPU) *string { return &g.UUID }},
-	{query: "pci.bus_id", json: "pci", text: func(g *GPU) *string { return &g.PCI }},
-	{query: "vbios_version", json: "vbios", text: func(g *GPU) *string { return &g.VBIOS }},
-	{query: "compute_cap", json: "compute_capability", text: func(g *GPU) *string { return &g.ComputeCap }},
-	{query: "memory.total", json: "memory_mib", num: func(g *GPU) **float64 { return &g.MemoryMiB }},
-	{query: "clocks.sm", json: "clock_sm_mhz", num: func(g *GPU) **float64 { return &g.ClockSM }},
-	{query: "clocks.mem", json: "clock_mem_mhz", num: func(g *GPU) **float64 { return &g.ClockMem }},
-	{query: "clocks.max.sm", json: "clock_sm_max_mhz", num: func(g *GPU) **float64 { return &g.ClockSMMax }},
-	{query: "clocks.max.mem", json: "clock_mem_max_mhz", num: func(g *GPU) **float64 { return &g.ClockMemMax }},
-	{query: "clocks.applications.graphics", json: "clock_app_sm_mhz", num: func(g *GPU) **float64 { return &g.ClockAppSM }},
-	{query: "clocks_throttle_reasons.active", json: "clock_event_reasons", text: func(g *GPU) *string { return &g.ThrottleReason }},
-	{query: "power.draw", json: "power_w", num: func(g *GPU) **float64 { return &g.PowerDraw }},
-	{query: "power.limit", json: "power_limit_w", num: func(g *GPU) **float64 { return &g.PowerLimit }},
-	{query: "power.max_limit", json: "power_max_w", num: func(g *GPU) **float64 { return &g.PowerMax }},
-	{query: "temperature.gpu", json: "temperature_c", num: func(g *GPU) **float64 { return &g.Temperature }},
-	{query: "pstate", json: "pstate", text: func(g *GPU) *string { return &g.PState }},
-	{query: "ecc.mode.current", json: "ecc", text: func(g *GPU) *string { return &g.ECC }},
-	{query: "mig.mode.current", json: "mig", text: func(g *GPU) *string { return &g.MIG }},
-	{query: "persistence_mode", json: "persistence", text: func(g *GPU) *string { return &g.Persistence }},
-	{query: "compute_mode", json: "compute_mode", text: func(g *GPU) *string { return &g.ComputeMode }},
-}
+// gpuFields are asked for together: the index of the GPU, the driver, and every
+// field of GPU with an smi tag.
+var gpuFields = func() []gpuField {
+	list := []gpuField{{query: "index"}, {query: "driver_version"}}
+	for i, f := range reflect.VisibleFields(reflect.TypeFor[GPU]()) {
+		if query := f.Tag.Get("smi"); query != "" {
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			list = append(list, gpuField{query, key, i})
+		}
+	}
+	return list
+}()
 
 var (
 	badField    = regexp.MustCompile(`Field "([^"]+)" is not a valid field to query`)
@@ -165,6 +152,7 @@ func parseGPUs(env *Env, out string, refused []string) error {
 	return nil
 }
 
+// gpuPath is the key of Env.Missing for a field of the n-th GPU.
 func gpuPath(n int, f gpuField) string { return fmt.Sprintf("gpus[%d].%s", n, f.json) }
 
 // set stores one cell; n is the index of the GPU in the answer.
@@ -182,15 +170,18 @@ func (g *GPU) set(env *Env, n int, f gpuField, cell string) {
 		}
 	case f.query == "driver_version":
 		env.Driver = &Driver{Version: cell}
-	case f.text != nil:
-		*f.text(g) = cell
 	default:
+		field := reflect.ValueOf(g).Elem().Field(f.index)
+		if field.Kind() == reflect.String {
+			field.SetString(cell)
+			return
+		}
 		v, err := strconv.ParseFloat(cell, 64)
 		if err != nil {
 			env.missing(gpuPath(n, f), fmt.Errorf("nvidia-smi says %q, which is not a number", cell))
 			return
 		}
-		*f.num(g) = &v
+		field.Set(reflect.ValueOf(&v))
 	}
 }
 

@@ -3,6 +3,7 @@ package runs
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,9 +135,7 @@ func countRuns(entries []os.DirEntry) (n int) {
 // It also removes runs that were never finished being made. Runs of equal time are in
 // the order of their ids, the last first.
 func summaries(root string) ([]Summary, []Warning, error) {
-	if root == "" {
-		root = DefaultRoot
-	}
+	root = cmp.Or(root, DefaultRoot)
 	abs, err := filepath.Abs(root)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list runs: %w", err)
@@ -175,10 +174,7 @@ func summaries(root string) ([]Summary, []Warning, error) {
 	out = append(out, seen...)
 	updateIndex(abs, rows, lines, hits, fresh)
 	slices.SortStableFunc(out, func(a, b Summary) int {
-		if c := b.Created.Compare(a.Created); c != 0 {
-			return c
-		}
-		return strings.Compare(b.ID, a.ID)
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
 	})
 	return out, warnings, nil
 }

@@ -148,6 +148,7 @@ func describeDataset(d plan.Dataset) *DatasetInput {
 	return out
 }
 
+// describeInfer leaves out what the kind of workload does not use.
 func describeInfer(p *plan.Plan) *InferInput {
 	i := p.Infer
 	out := &InferInput{BatchSize: i.BatchSize, Seed: i.Seed}
@@ -179,14 +180,7 @@ func (r *Run) WriteInputs(in Inputs) error {
 // ReadInputs reads inputs.yaml.
 func (r *Run) ReadInputs() (Inputs, error) {
 	var in Inputs
-	data, err := readRegular(r.Path(InputsName), maxManifest)
-	if err != nil {
-		return in, fmt.Errorf("read %s: %w", r.Path(InputsName), err)
-	}
-	if err := yaml.Unmarshal(data, &in); err != nil {
-		return in, fmt.Errorf("read %s: %w", r.Path(InputsName), err)
-	}
-	return in, nil
+	return in, readInto(r.Path(InputsName), yaml.Unmarshal, &in)
 }
 
 // describeFiles hashes files, or all plain files below folders, that the
@@ -209,6 +203,7 @@ func describeFiles(ctx context.Context, paths ...string) ([]InputFile, error) {
 	return out, nil
 }
 
+// inputFile keeps the path as it is, absolute or not.
 func inputFile(f File) InputFile { return InputFile{Path: f.Path, Size: f.Size, SHA256: f.SHA256} }
 
 // inputFiles lists path itself or the files below it. Links are followed one
@@ -308,6 +303,7 @@ func (r *Run) ReadExactPlan() (*plan.Plan, error) {
 	return r.ReadPlan()
 }
 
+// readPlan is nil without an error where the run has no such file.
 func (r *Run) readPlan(name string) (*plan.Plan, error) { return readPlan(r.Path(name)) }
 
 // PlanOf is ReadPlan for the folder of a run.

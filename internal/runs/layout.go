@@ -1,12 +1,14 @@
 package runs
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -38,6 +40,10 @@ const (
 	ConditionsFile     FileKind = "conditions" // clocks, power and throttling meanwhile
 	StartupReportFile  FileKind = "startup report"
 )
+
+// WorkloadFolder holds what the workload printed and wrote without a profiler: a
+// command of the user's in itself, shipped sessions in a folder for each step.
+const WorkloadFolder = "workload"
 
 // ServerFolder holds a folder for each step that starts a server.
 const ServerFolder = "server"
@@ -150,12 +156,7 @@ func Files(dir string, kind FileKind) []string {
 	if len(rels) == 0 {
 		rels = lying(dir, kind)
 	}
-	slices.SortFunc(rels, func(a, b string) int {
-		if c := row(a) - row(b); c != 0 {
-			return c
-		}
-		return strings.Compare(a, b)
-	})
+	slices.SortFunc(rels, func(a, b string) int { return cmp.Or(row(a)-row(b), strings.Compare(a, b)) })
 	rels = slices.Compact(rels)
 	for i, rel := range rels {
 		rels[i] = filepath.Join(dir, filepath.FromSlash(rel))
@@ -207,4 +208,36 @@ func lying(dir string, kind FileKind) []string {
 func listed(dir, rel string, kind FileKind) bool {
 	info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(rel)))
 	return err == nil && (info.Mode().IsRegular() || kind == CountersFile && !info.IsDir())
+}
+
+// Timeline is the export of the timeline that a run holds, of several ranks that
+// of the lowest; "" where there is none, or where there are several ranges and
+// nothing says which is meant.
+func (r *Run) Timeline() string {
+	if of := r.RankTimeline(); of != nil {
+		return of.Path
+	}
+	if all := r.timelines(); len(all) == 1 {
+		return all[0].Path
+	}
+	return ""
+}
+
+// timelines are the exports that the step of nsys left.
+func (r *Run) timelines() []File {
+	m := r.Manifest()
+	s := m.Step(plan.StepNsys)
+	if s == nil {
+		return nil
+	}
+	return slices.DeleteFunc(s.Files(), func(f File) bool { return path.Ext(f.Path) != ".sqlite" })
+}
+
+// RankTimeline is the timeline of the lowest rank; nil where there are no ranks.
+func (r *Run) RankTimeline() *File {
+	ranks := slices.DeleteFunc(r.timelines(), func(f File) bool { return f.Of == nil || f.Of.Rank == nil })
+	if len(ranks) == 0 {
+		return nil
+	}
+	return new(slices.MinFunc(ranks, func(a, b File) int { return a.Of.Compare(*b.Of) }))
 }

@@ -134,19 +134,19 @@ func holds(text, part string) bool {
 // orders compare runs by a key, the smallest first.
 var orders = map[string]func(a, b *Summary) int{
 	"created": func(a, b *Summary) int { return a.Created.Compare(b.Created) },
-	"seconds": func(a, b *Summary) int { return cmp.Compare(value(a.Seconds), value(b.Seconds)) },
+	"seconds": func(a, b *Summary) int { return cmp.Compare(seconds(a), seconds(b)) },
 	"bytes":   func(a, b *Summary) int { return cmp.Compare(a.Bytes, b.Bytes) },
 	"label":   func(a, b *Summary) int { return strings.Compare(a.Label, b.Label) },
 	"gpu":     func(a, b *Summary) int { return strings.Compare(a.GPU, b.GPU) },
 	"status":  func(a, b *Summary) int { return strings.Compare(string(a.Status), string(b.Status)) },
 }
 
-// value puts what is absent before every number.
-func value(p *float64) float64 {
-	if p == nil {
+// seconds puts a run whose duration is absent before every other.
+func seconds(s *Summary) float64 {
+	if s.Seconds == nil {
 		return -1
 	}
-	return *p
+	return *s.Seconds
 }
 
 // Orders are the keys by which runs are sorted.
@@ -198,16 +198,10 @@ func (s *Step) seen(l Liveness, run Status) State {
 // gpuOf names the first GPU of env.json and how many there are; empty if that
 // is not recorded.
 func gpuOf(r *Run) string {
-	data, err := readRegular(r.Path(EnvName), maxManifest)
-	if err != nil {
-		return ""
-	}
 	var env struct {
-		GPUs []struct {
-			Name string `json:"name"`
-		} `json:"gpus"`
+		GPUs []struct{ Name string }
 	}
-	if json.Unmarshal(data, &env) != nil || len(env.GPUs) == 0 {
+	if readInto(r.Path(EnvName), json.Unmarshal, &env) != nil || len(env.GPUs) == 0 {
 		return ""
 	}
 	if n := len(env.GPUs); n > 1 {

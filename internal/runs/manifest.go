@@ -404,6 +404,18 @@ func openRegular(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
+// readInto decodes a plain file of at most maxManifest bytes.
+func readInto(path string, unmarshal func([]byte, any) error, value any) error {
+	data, err := readRegular(path, maxManifest)
+	if err == nil {
+		err = unmarshal(data, value)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
 // readRegular reads a plain file of at most limit bytes.
 func readRegular(path string, limit int64) ([]byte, error) {
 	f, err := openRegular(path)

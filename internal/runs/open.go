@@ -189,9 +189,7 @@ func sweepTemps(dir string) {
 // "latest". The answer is a path for Open.
 // A path that exists goes before an id; "latest" is never taken as a path.
 func Resolve(root, ref string) (string, error) {
-	if root == "" {
-		root = DefaultRoot
-	}
+	root = cmp.Or(root, DefaultRoot)
 	if _, err := os.Stat(ref); err == nil && ref != "latest" {
 		return ref, nil
 	}

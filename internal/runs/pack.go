@@ -1,7 +1,10 @@
 package runs
 
 import (
+	"archive/tar"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +12,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/redact"
@@ -116,13 +122,10 @@ func (e *UnwritableError) Unwrap() error { return e.Err }
 
 // unwritable names the folder rather than the file of ours that was refused.
 func unwritable(dir string, err error) error {
-	if abs, aerr := filepath.Abs(dir); aerr == nil {
-		dir = abs
-	}
 	if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
 		err = cause.Err
 	}
-	return &UnwritableError{dir, err}
+	return &UnwritableError{absolute(dir), err}
 }
 
 // A packer makes one pack; tmp holds changed copies until the pack is written.
@@ -224,7 +227,7 @@ func (p *packer) learn(rels []string) {
 	for _, rel := range rels {
 		if KindOf(rel) == RankFile {
 			var rank struct{ Host string }
-			if data, err := readRegular(p.run.Path(rel), maxManifest); err == nil && json.Unmarshal(data, &rank) == nil {
+			if readInto(p.run.Path(rel), json.Unmarshal, &rank) == nil {
 				p.red.LearnHost(rank.Host)
 			}
 		}
@@ -257,7 +260,7 @@ func (p *packer) prepareFile(ctx context.Context, rel string) (packEntry, error)
 	name := rel
 	if p.red != nil {
 		name = p.red.FileName(rel)
-		if why.IsZero() && (!localPath(name) || p.has(name)) {
+		if why.IsZero() && (!localPath(name) || slices.ContainsFunc(p.index.Files, func(f File) bool { return f.Path == name })) { // two files with one name
 			why = fact.New(packName)
 		}
 	}
@@ -274,16 +277,6 @@ func (p *packer) prepareFile(ctx context.Context, rel string) (packEntry, error)
 		p.rep.Altered = append(p.rep.Altered, f)
 	}
 	return packEntry{File: f, src: src}, nil
-}
-
-// has tells whether redaction gave two files one name.
-func (p *packer) has(name string) bool {
-	for _, f := range p.index.Files {
-		if f.Path == name {
-			return true
-		}
-	}
-	return false
 }
 
 // manifest writes the run.json of the pack: the run's own, with the files as
@@ -333,4 +326,81 @@ func (p *packer) manifest(ctx context.Context, files map[string]File) (packEntry
 	f, err := hashFile(ctx, dst)
 	f.Path = ManifestName
 	return packEntry{File: f, src: dst}, err
+}
+
+// writePack writes the archive under a temporary name and moves it to out.
+func writePack(ctx context.Context, index PackIndex, tmp, out string) (int64, error) {
+	f, err := os.Create(tmp)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	z, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedDefault))
+	if err != nil {
+		return 0, err
+	}
+	err = writeMembers(ctx, tar.NewWriter(z), index)
+	if err = errors.Join(err, z.Close()); err != nil {
+		return 0, err
+	}
+	if err := f.Sync(); err != nil {
+		return 0, err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return 0, err
+	}
+	if err := os.Rename(tmp, out); err != nil {
+		return 0, err
+	}
+	return fi.Size(), syncDir(filepath.Dir(out))
+}
+
+// The index comes first, so that a reader can check names and sizes before it writes.
+func writeMembers(ctx context.Context, t *tar.Writer, index PackIndex) error {
+	head, err := json.MarshalIndent(index, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := t.WriteHeader(member(packIndex, int64(len(head)), index.Created)); err != nil {
+		return err
+	}
+	if _, err := t.Write(head); err != nil {
+		return err
+	}
+	for _, e := range index.entries {
+		if err := t.WriteHeader(member(packRoot+e.Path, e.Size, index.Created)); err != nil {
+			return err
+		}
+		if err := writeMember(ctx, t, e); err != nil {
+			return fmt.Errorf("%s: %w", e.Path, err)
+		}
+	}
+	return t.Close()
+}
+
+// member leaves out owner and times of the files, which say who and where.
+func member(name string, size int64, when time.Time) *tar.Header {
+	return &tar.Header{Name: name, Size: size, Mode: 0o644, ModTime: when, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+}
+
+// A file that changed since it was hashed is an error.
+func writeMember(ctx context.Context, t *tar.Writer, e packEntry) error {
+	f, err := os.Open(e.src)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(t, h), io.LimitReader(readerCtx{ctx, f}, e.Size))
+	if err != nil {
+		return err
+	}
+	if n != e.Size || hex.EncodeToString(h.Sum(nil)) != e.SHA256 {
+		return errors.New("it changed while it was packed")
+	}
+	return nil
 }

@@ -56,7 +56,7 @@ func packable(t *testing.T, root string) *Run {
 	} {
 		must(t, r.WriteFile(rel, []byte(text)))
 	}
-	must(t, r.WriteEnv(Env{Schema: 1, Host: Host{Name: "node17.cluster.example", User: "mallory", Dir: "/home/mallory/work", Kernel: "6.1"},
+	must(t, r.WriteJSON(EnvName, Env{Schema: 1, Host: Host{Name: "node17.cluster.example", User: "mallory", Dir: "/home/mallory/work", Kernel: "6.1"},
 		Environment: map[string]redact.EnvVar{"HOME": {Value: "/home/mallory"}, "SHARE": {Value: "/gpfs2/groups/x"}}}))
 	files, err := r.HashFiles(ctx, "ncu", "nsys")
 	must(t, err)

@@ -138,6 +138,7 @@ func (p *packer) cleanSQLite(rel, src string) (dst, altered string, omitted fact
 	return dst, "redacted", fact.Fact{}, nil
 }
 
+// copyFile does not follow the context: files are copied once they are complete.
 func copyFile(w io.Writer, src string) error {
 	f, err := os.Open(src)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestPlantedSecrets(t *testing.T) {
 	r := mustCreate(t, t.TempDir(), CreateOptions{Command: args, Label: "planted", Steps: []Step{{Name: "nsys"}}, Secrets: v, Files: map[string][]byte{PlanName: exact}})
 	must(t, r.WriteConfig([]byte(config)))
 	must(t, r.WriteInputs(Inputs{Workload: WorkloadInput{Command: args}, Model: &ModelInput{Name: inputs[0]}, Datasets: []InputFile{{Path: inputs[1]}, {Path: inputs[2]}, {Path: inputs[3]}, {Path: inputs[4]}, {Path: inputs[5]}}}))
-	must(t, r.WriteEnv(Collector{Environ: func() []string { return environ }}.Collect(ctx)))
+	must(t, r.WriteJSON(EnvName, Collector{Environ: func() []string { return environ }}.Collect(ctx)))
 	must(t, r.StartStep("nsys"))
 	must(t, r.StartAttempt("nsys", "", append([]string{"nsys"}, args...)...))
 	writePlanted(t, r, all)

@@ -2,9 +2,6 @@ package runs
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,21 +91,16 @@ func contentProblem(ctx context.Context, r *Run, f File) fact.Fact {
 	if why := sizeProblem(r, f); !why.IsZero() {
 		return why
 	}
-	root, err := os.OpenRoot(r.dir)
-	if err != nil {
-		return fact.New(fileNotRead, fact.Error("error", err))
-	}
-	defer root.Close()
-	file, err := root.Open(filepath.FromSlash(f.Path))
+	file, err := os.OpenInRoot(r.dir, filepath.FromSlash(f.Path))
 	if err != nil {
 		return fact.New(fileNotRead, fact.Error("error", err))
 	}
 	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, readerCtx{ctx, file}); err != nil {
+	_, got, err := hash(ctx, file)
+	switch {
+	case err != nil:
 		return fact.New(fileNotRead, fact.Error("error", err))
-	}
-	if got := hex.EncodeToString(h.Sum(nil)); got != f.SHA256 {
+	case got != f.SHA256:
 		return fact.New(fileChanged, fact.Name("sha256", got[:12]), fact.Name("recorded", f.SHA256[:min(12, len(f.SHA256))]))
 	}
 	return fact.Fact{}

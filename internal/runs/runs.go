@@ -19,6 +19,7 @@ package runs
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -26,6 +27,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -95,14 +97,6 @@ type CreateOptions struct {
 	Setting string         // how a person chooses the directory, for messages; empty: hydra.run.dir=DIR
 }
 
-// setting names the way to choose another folder, for the hint of an error.
-func (o *CreateOptions) setting() string {
-	if o.Setting == "" {
-		return "hydra.run.dir=DIR"
-	}
-	return o.Setting
-}
-
 // Run is one run directory. Methods are safe for concurrent use.
 type Run struct {
 	dir      string
@@ -137,32 +131,27 @@ func ValidID(s string) bool { return idPattern.MatchString(s) }
 // holds something is refused, never reused. The caller ends the run with Finish.
 func Create(root string, o CreateOptions) (*Run, error) {
 	now := time.Now()
+	o.Setting = cmp.Or(o.Setting, "hydra.run.dir=DIR")
 	id, err := newID(now)
 	if err != nil {
 		return nil, err
 	}
-	if root == "" {
-		root = DefaultRoot
-	}
-	dir := o.Dir
-	if dir == "" {
-		dir = filepath.Join(root, id)
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
+	dir, err := filepath.Abs(cmp.Or(o.Dir, filepath.Join(cmp.Or(root, DefaultRoot), id)))
+	if err != nil {
 		return nil, fmt.Errorf("create run: %w", err)
 	}
 	if !utf8.ValidString(dir) { // no JSON of the run, and no reader of its files, takes it
-		return nil, fmt.Errorf("create run %q: %w; choose another place with %s", dir, format.ErrPath, o.setting())
+		return nil, fmt.Errorf("create run %q: %w; choose another place with %s", dir, format.ErrPath, o.Setting)
 	}
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, fmt.Errorf("create run in %s: %w; choose another place with %s", parent, err, o.setting())
+		return nil, fmt.Errorf("create run in %s: %w; choose another place with %s", parent, err, o.Setting)
 	}
 	tmp := filepath.Join(parent, tempPrefix+id)
 	r, err := build(tmp, dir, newManifest(id, now, o), o)
 	if err != nil {
 		os.RemoveAll(tmp)
-		return nil, fmt.Errorf("create run %s: %w; choose another place with %s", dir, err, o.setting())
+		return nil, fmt.Errorf("create run %s: %w; choose another place with %s", dir, err, o.Setting)
 	}
 	return r, nil
 }
@@ -241,6 +230,20 @@ func (r *Run) ID() string { return r.m.ID }
 
 // Path joins a slash-separated name to the run directory.
 func (r *Run) Path(rel string) string { return filepath.Join(r.dir, filepath.FromSlash(rel)) }
+
+// Has tells whether a file or folder is there, by its name within the run.
+func (r *Run) Has(rel string) bool { return exists(r.Path(rel)) }
+
+// Present are those of some names in a folder of the run that are there, by
+// their names within the run; folder "." is the run itself.
+func (r *Run) Present(folder string, names ...string) (rels []string) {
+	for _, name := range names {
+		if rel := path.Join(folder, name); r.Has(rel) {
+			rels = append(rels, rel)
+		}
+	}
+	return rels
+}
 
 // writable reports whether this process holds the run's lock.
 func (r *Run) writable() bool {
@@ -404,6 +407,15 @@ func (r *Run) WriteFile(rel string, data []byte) error {
 		return fmt.Errorf("write %s: %w", r.Path(rel), err)
 	}
 	return nil
+}
+
+// WriteJSON is WriteFile for a value, as indented JSON.
+func (r *Run) WriteJSON(rel string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", rel, err)
+	}
+	return r.WriteFile(rel, append(data, '\n'))
 }
 
 // localPath accepts clean slash-separated paths that stay inside the run.

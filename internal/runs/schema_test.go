@@ -65,7 +65,7 @@ func open(s *jsonschema.Schema) {
 func TestSchemas(t *testing.T) {
 	r := packable(t, t.TempDir())
 	env := fullMachine.collector().Collect(ctx)
-	must(t, r.reopenForTest(func() error { return r.WriteEnv(env) }))
+	must(t, r.reopenForTest(func() error { return r.WriteJSON(EnvName, env) }))
 	for _, c := range []struct {
 		name   string
 		schema *jsonschema.Schema

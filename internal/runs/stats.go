@@ -104,6 +104,7 @@ func (st *Stats) addRun(s Summary) {
 	st.Bytes += s.Bytes
 }
 
+// stepSum adds up one step over the runs of a store.
 type stepSum struct {
 	row     StepStats
 	seconds []float64
@@ -136,6 +137,7 @@ func (a *stepSum) add(s *Step, state State) {
 	}
 }
 
+// finish does not change the sum.
 func (a *stepSum) finish() StepStats {
 	row := a.row
 	row.Ended = row.Done + row.Failed + row.Interrupted

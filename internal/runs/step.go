@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,12 +22,7 @@ var formerNames = map[string]string{"baseline": plan.StepUnprofiled, "direct": p
 
 // StepName is the name of a step, or of the folder of its session, as this
 // version calls it.
-func StepName(name string) string {
-	if now := formerNames[name]; now != "" {
-		return now
-	}
-	return name
-}
+func StepName(name string) string { return cmp.Or(formerNames[name], name) }
 
 // Result is how an attempt ended.
 type Result struct {
@@ -40,14 +36,19 @@ type Result struct {
 // step that is started again keeps its earlier attempts.
 func (r *Run) StartStep(name string) error {
 	return r.Update(func(m *Manifest) error {
-		s := m.Step(name)
-		if s == nil {
-			m.Steps = append(m.Steps, Step{Name: name})
-			s = &m.Steps[len(m.Steps)-1]
-		}
+		s := m.stepOrNew(name)
 		s.State, s.Reason, s.Started, s.Seconds = StateRunning, fact.Stored{}, new(time.Now().UTC()), nil
 		return nil
 	})
+}
+
+// stepOrNew is Step for one that is added at the end where there is none.
+func (m *Manifest) stepOrNew(name string) *Step {
+	if s := m.Step(name); s != nil {
+		return s
+	}
+	m.Steps = append(m.Steps, Step{Name: name})
+	return &m.Steps[len(m.Steps)-1]
 }
 
 // StartAttempt records that a command is about to start, so that a crash leaves
@@ -84,11 +85,7 @@ func (r *Run) EndStep(name string, state State, reason fact.Fact) error {
 // SkipStep records that a step will not run, and why.
 func (r *Run) SkipStep(name string, reason fact.Fact) error {
 	return r.Update(func(m *Manifest) error {
-		s := m.Step(name)
-		if s == nil {
-			m.Steps = append(m.Steps, Step{Name: name})
-			s = &m.Steps[len(m.Steps)-1]
-		}
+		s := m.stepOrNew(name)
 		s.State, s.Reason = StateSkipped, fact.Stored{Fact: reason}
 		return nil
 	})
@@ -208,22 +205,30 @@ func plainFiles(path string) ([]string, error) {
 	return out, err
 }
 
+// internalName tells the files of the store itself, which are in no manifest and no pack.
 func internalName(name string) bool {
 	return name == lockName || name == reserveName || name == PrivateName || strings.HasPrefix(name, tempPrefix)
 }
 
+// hashFile follows links; the path in the answer is the one given.
 func hashFile(ctx context.Context, path string) (File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return File{}, err
 	}
 	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, readerCtx{ctx, f})
+	n, sum, err := hash(ctx, f)
 	if err != nil {
 		return File{}, err
 	}
-	return File{Path: path, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+	return File{Path: path, Size: n, SHA256: sum}, nil
+}
+
+// hash reads to the end: how many bytes there are, and their SHA-256 as File has it.
+func hash(ctx context.Context, r io.Reader) (n int64, sum string, err error) {
+	h := sha256.New()
+	n, err = io.Copy(h, readerCtx{ctx, r})
+	return n, hex.EncodeToString(h.Sum(nil)), err
 }
 
 // readerCtx stops a long copy when the context ends.
@@ -270,21 +275,22 @@ func (r *Run) Within(paths ...string) []string {
 
 // WriteBy has a file of the run written, whole or not at all.
 func (r *Run) WriteBy(name string, write func(io.Writer) error) (err error) {
-	fail := func(err error) error { return fmt.Errorf("write %s: %w", name, err) }
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", name, err)
+		}
+	}()
 	path := r.Path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fail(err)
+		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".export-*")
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	defer os.Remove(f.Name()) // gone once it was renamed
 	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return fail(err)
+		return err
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fail(err)
-	}
-	return nil
+	return os.Rename(f.Name(), path)
 }

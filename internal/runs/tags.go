@@ -82,6 +82,7 @@ func (t *Tags) check() error {
 	return nil
 }
 
+// printable keeps tags to one line that a terminal shows as it is.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

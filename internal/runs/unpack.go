@@ -94,10 +94,7 @@ func unpack(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
 		}
 		return nil, err
 	}
-	r.source = path
-	if abs, err := filepath.Abs(path); err == nil {
-		r.source = abs
-	}
+	r.source = absolute(path)
 	if temporary {
 		r.cleanup = func() error { return os.RemoveAll(cache) }
 	} else {
@@ -106,6 +103,14 @@ func unpack(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
 		pruneCache(cache, target)
 	}
 	return r, nil
+}
+
+// absolute is path itself where the working directory is not known.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 // unpackPart streams the files that are needed into a temporary folder.
@@ -128,9 +133,7 @@ func unpackPart(ctx context.Context, path string, size int64, o UnpackOptions) (
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	r.cleanup = func() error { return os.RemoveAll(dir) }
-	if r.source, err = filepath.Abs(path); err != nil {
-		r.source = path
-	}
+	r.source = absolute(path)
 	return r, nil
 }
 
@@ -154,12 +157,8 @@ func cacheFolder(dir string) (cache string, temporary bool, err error) {
 
 // intact checks an unpacked pack against its index.
 func intact(ctx context.Context, dir string) error {
-	data, err := readRegular(filepath.Join(dir, packIndexCopy), maxManifest)
-	if err != nil {
-		return err
-	}
 	var index PackIndex
-	if err := json.Unmarshal(data, &index); err != nil {
+	if err := readInto(filepath.Join(dir, packIndexCopy), json.Unmarshal, &index); err != nil {
 		return err
 	}
 	r := &Run{dir: dir}
@@ -183,11 +182,7 @@ func unpackTo(ctx context.Context, path, cache, target string, o UnpackOptions) 
 	if err := extract(ctx, path, tmp, o); err != nil {
 		return err
 	}
-	err := os.Rename(tmp, target)
-	if err == nil {
-		return nil
-	}
-	if intact(ctx, target) == nil {
+	if os.Rename(tmp, target) == nil || intact(ctx, target) == nil {
 		return nil
 	}
 	if err := os.RemoveAll(target); err != nil {

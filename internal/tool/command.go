@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"al.essio.dev/pkg/shellescape"
 )
@@ -73,9 +77,12 @@ const maxOutput = 16 << 20
 // only a descendant that left the group can hold them.
 const pipeGrace = 2 * time.Second
 
+// Argv is the program and its arguments.
+func (c Command) Argv() []string { return append([]string{c.Path}, c.Args...) }
+
 // String gives a line to paste into a shell, without the environment.
 func (c Command) String() string {
-	return shellescape.QuoteCommand(append([]string{c.Path}, c.Args...))
+	return shellescape.QuoteCommand(c.Argv())
 }
 
 // Line gives a line to paste into a shell that also changes to Dir and sets
@@ -240,3 +247,54 @@ func (h *head) Write(p []byte) (int, error) {
 // A Runner runs a command and returns its output. Output is the real one;
 // tests pass recordings.
 type Runner func(ctx context.Context, c Command) (stdout, stderr []byte, exit Exit, err error)
+
+// maxQuote bounds a line of foreign output that is quoted, in characters: a
+// workload may print megabytes without an end of line.
+const maxQuote = 300
+
+// terminalSequence is a command to a terminal: colors, cursor moves, titles.
+var terminalSequence = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\^_])")
+
+// Quote makes one line of a program's output fit to be stored and shown: at most
+// about 300 characters, valid UTF-8, and nothing that commands a terminal. Blanks
+// and control characters in a row become one blank.
+func Quote(text string) string {
+	const look = 16 * maxQuote // what is dropped may be longer than what is kept
+	cut := len(text) > look
+	if cut {
+		text = text[:look]
+	}
+	text = terminalSequence.ReplaceAllLiteralString(text, "")
+	words := strings.FieldsFunc(strings.ToValidUTF8(text, " "), func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	})
+	text = strings.Join(words, " ")
+	if utf8.RuneCountInString(text) > maxQuote {
+		text, cut = string([]rune(text)[:maxQuote]), true
+	}
+	if cut {
+		text += "..."
+	}
+	return text
+}
+
+// Text runs a program for what it prints; one that fails is an error.
+func Text(ctx context.Context, path string, args ...string) ([]byte, error) {
+	stdout, stderr, exit, err := Output(ctx, Command{Path: path, Args: args})
+	if err == nil && !exit.OK() {
+		err = fmt.Errorf("%s: %s", exit, strings.TrimSpace(string(stderr)))
+	}
+	return stdout, err
+}
+
+// Match returns the paths below a folder that match a pattern of path.Match, in
+// order. The pattern is a constant of the program and has no ".."; the folder is
+// taken as it is, whatever characters its name has. A folder that cannot be read
+// holds nothing.
+func Match(dir, pattern string) []string {
+	found, _ := fs.Glob(os.DirFS(dir), pattern) // fails for a bad pattern only
+	for i, name := range found {
+		found[i] = filepath.Join(dir, name)
+	}
+	return found
+}

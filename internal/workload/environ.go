@@ -1,7 +1,9 @@
 package workload
 
 import (
+	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -94,4 +96,62 @@ func commandLabel(command []string) string {
 func PassedEnv(p *plan.Plan) []string {
 	w := p.Pipeline.Workload
 	return append(slices.Sorted(maps.Keys(w.Env)), w.PassEnv...)
+}
+
+// defaultPython is what the shipped configuration names: whatever interpreter
+// is active.
+const defaultPython = "python3"
+
+// PythonPath is where to look for the interpreter, as tool.Spec takes it: ""
+// means the active environment (DEEPPROF_PYTHON, VIRTUAL_ENV, CONDA_PREFIX,
+// PATH, in this order).
+func PythonPath(configured string) string {
+	if configured == defaultPython {
+		return ""
+	}
+	return configured
+}
+
+// FindPython resolves the interpreter of the shipped programs; find is tool.Find
+// or that of a tool.Finder.
+func FindPython(ctx context.Context, configured string, find func(context.Context, tool.Spec) (tool.Tool, error)) (tool.Tool, error) {
+	t, err := find(ctx, tool.Spec{Name: tool.Python, Path: PythonPath(configured)})
+	if err != nil {
+		return tool.Tool{}, fmt.Errorf("pipeline.workload.python: %w", err)
+	}
+	return t, nil
+}
+
+// Needs are the packages that the program of a plan imports beside torch.
+func Needs(p *plan.Plan) []string {
+	kind, out := p.Pipeline.Workload.Kind, []string(nil)
+	if kind == plan.WorkloadLLM || kind == plan.WorkloadVLM {
+		out = append(out, "transformers")
+	}
+	if p.Dataset.Root != "" && (kind == plan.WorkloadVLM || kind == plan.WorkloadResNet) {
+		out = append(out, "PIL") // image files
+	}
+	return out
+}
+
+// Unpack writes a tree of programs into a folder, which need not exist yet.
+func Unpack(tree fs.FS, dir string) error {
+	err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, filepath.FromSlash(path))
+		if d.IsDir() {
+			return os.MkdirAll(to, 0o777)
+		}
+		text, err := fs.ReadFile(tree, path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, text, 0o666)
+	})
+	if err != nil {
+		return fmt.Errorf("unpack the workload programs: %w", err)
+	}
+	return nil
 }

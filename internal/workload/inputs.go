@@ -60,6 +60,7 @@ func CheckInputs(p *plan.Plan, start string) (found InputProblems) {
 
 const weightsIndex = "model.safetensors.index.json"
 
+// checkFolder is zero for a folder that a model can be loaded from.
 func checkFolder(path string) fact.Fact {
 	if problem := notFolder("model.path", path); !problem.IsZero() {
 		return problem
@@ -76,6 +77,8 @@ func checkFolder(path string) fact.Fact {
 	return fact.Fact{}
 }
 
+// checkShards compares the index of the weights with the files beside it: a download
+// that broke off lacks some of them.
 func checkShards(path string) fact.Fact {
 	var index struct {
 		Weights map[string]string `json:"weight_map"`
@@ -103,6 +106,7 @@ func checkShards(path string) fact.Fact {
 	return fact.New(modelShardsAbsent, append(several(absent, len(shards)), fact.File("dir", path))...)
 }
 
+// checkConfig is zero for a readable config.json of a model.
 func checkConfig(path string) fact.Fact {
 	text, err := format.ReadFile(path, maxFile)
 	if err != nil {
@@ -118,6 +122,7 @@ func checkConfig(path string) fact.Fact {
 	return fact.Fact{}
 }
 
+// checkDataset is zero where there is something to read; root and list are absolute.
 func checkDataset(d plan.Dataset, root, list string) fact.Fact {
 	if problem := notFolder("dataset.root", root); !problem.IsZero() {
 		return problem
@@ -263,6 +268,7 @@ func notFolder(key, path string) fact.Fact {
 	return fact.Fact{}
 }
 
+// isFolder follows links: datasets and models are often linked.
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

@@ -158,6 +158,7 @@ func noDecode(samples []SampleTime) (why []fact.Fact) {
 	return why
 }
 
+// facts are notes of a session, also those that earlier versions wrote as sentences.
 func facts(notes []fact.Stored) []fact.Fact {
 	all := make([]fact.Fact, len(notes))
 	for i, n := range notes {
