@@ -21,6 +21,7 @@ import (
 	"github.com/deepprof/deepprof/internal/show"
 )
 
+// compareCommand has its flags and its work in the type comparing.
 func compareCommand() command {
 	return command{
 		use: "compare [BASE NEW | --base RUN... --new RUN... | --self RUN... | --run N [OVERRIDE...] -- CMD_A --- CMD_B]", short: "Say what is faster or slower between two sides, how sure that is, and where it comes from",
@@ -293,6 +294,7 @@ func (c *comparing) print(made *compare.Comparison) error {
 	}
 }
 
+// printNoise prints what --self measured; notes go to the error stream.
 func (c *comparing) printNoise(n *compare.SelfNoise) error {
 	if c.json {
 		return printJSON(c.streams.out, n)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/deepprof/deepprof/conf"
 	"github.com/deepprof/deepprof/internal/config"
+	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/suggest"
@@ -29,6 +30,7 @@ type configFlags struct {
 	path, dir, name string // --config-path, --config-dir, --config-name; "" is not given, and no primary config for name
 }
 
+// register is for every command that composes a configuration.
 func (c *configFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&c.path, "config-path", "", "compose from `DIR` instead of the tree that ships with deepprof")
 	f.StringVar(&c.dir, "config-dir", "", "add `DIR` to the search path: its files overlay the shipped ones")
@@ -99,6 +101,7 @@ func (c *configFlags) groupless() string {
 
 var defaultsList = regexp.MustCompile(`(?m)^["']?defaults["']?\s*:`)
 
+// configCommand and those below it start nothing and write nothing.
 func configCommand() command {
 	return command{
 		use: "config", short: "Compose, list and check the configuration",
@@ -115,6 +118,8 @@ by file.`,
 	}
 }
 
+// configShowCommand does not check the plan: what is shown is what was composed, also
+// where a run would refuse it.
 func configShowCommand() command {
 	var c configFlags
 	return command{
@@ -170,6 +175,7 @@ func originsOf(root *config.Node) []report.Value {
 	return rows
 }
 
+// configGroupsCommand lists folders of the search path; an unknown group is exitUsage.
 func configGroupsCommand() command {
 	var c configFlags
 	return command{
@@ -207,6 +213,8 @@ func configGroupsCommand() command {
 	}
 }
 
+// configCheckCommand finds what run would refuse before it looks at the machine. Doubts
+// are warnings and leave the exit code 0.
 func configCheckCommand() command {
 	var c configFlags
 	return command{
@@ -222,17 +230,13 @@ Exit code 2 where there is a problem.`,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			c.register(f)
 			return func(_ context.Context, overrides []string) error {
-				p, composed, err := c.plan(overrides)
+				p, err := c.plan(overrides)
 				if err != nil {
 					return err
 				}
-				root, err := composed.Resolve()
-				if err != nil {
-					return usage(err)
-				}
-				printWarnings(s, composed)
+				printWarnings(s, p.composed)
 				verdict := "no problems"
-				if n := printDoubts(s, plan.Doubts(root, p)) + len(composed.Warnings); n > 0 {
+				if n := printDoubts(s, plan.Doubts(p.root, p.plan)) + len(p.composed.Warnings); n > 0 {
 					verdict = "no errors, " + plural(n, "warning")
 				}
 				_, err = fmt.Fprintln(s.out, verdict)
@@ -258,28 +262,46 @@ func printDoubts(s streams, doubts plan.Problems) int {
 	return len(doubts)
 }
 
-// plan composes, resolves and decodes; every problem is in the error.
-// The config comes back also with an error of the plan, for its warnings.
-func (c *configFlags) plan(overrides []string) (*plan.Plan, *config.Config, error) {
+// planned is a configuration that was composed, resolved and checked.
+type planned struct {
+	composed *config.Config
+	root     *config.Node // resolved, without the hydra node
+	plan     *plan.Plan
+	dir      config.Run // hydra.run.dir and what goes with it
+}
+
+// plan composes, resolves and decodes; every problem is in the error, which ends with
+// exitUsage.
+func (c *configFlags) plan(overrides []string) (planned, error) {
 	composed, err := c.compose(overrides)
 	if err != nil {
-		return nil, nil, err
+		return planned{}, err
 	}
-	p, err := decode(composed)
-	return p, composed, err
+	return decode(composed)
 }
 
 // decode turns a composed configuration into the typed plan.
-func decode(composed *config.Config) (*plan.Plan, error) {
+func decode(composed *config.Config) (planned, error) {
 	root, err := composed.Resolve()
 	if err != nil {
-		return nil, usage(err)
+		return planned{}, usage(err)
 	}
 	p, problems := plan.Decode(root)
 	if err := problems.Err(); err != nil {
-		return nil, usage(err)
+		return planned{}, usage(err)
 	}
-	return p, nil
+	dir, err := composed.Run() // Resolve has looked at it
+	if err != nil {
+		return planned{}, usage(err)
+	}
+	return planned{composed, root, p, dir}, nil
+}
+
+// options are those of a run of the plan, under the eyes of a watcher.
+func (p planned) options(w *watcher) pipeline.Options {
+	o := w.options()
+	o.Plan, o.Config, o.Files, o.Dir = p.plan, p.root.YAML(), p.dir.Record, p.dir.Path
+	return o
 }
 
 // complete offers groups, options and keys for the word of an override.

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/pipeline"
@@ -15,6 +18,7 @@ import (
 	"github.com/deepprof/deepprof/recordings"
 )
 
+// demoCommand plays a recording: nothing is captured, and no GPU is needed.
 func demoCommand() command {
 	return command{
 		use: "demo", short: "Run the pipeline over a recorded session of a real H200; no GPU needed",
@@ -58,9 +62,9 @@ unless --html names a page.`,
 				defer done()
 				w, ctx := newWatcher(ctx, s.err)
 				defer w.stop()
-				summary, err := pipeline.Replay(ctx, recorded, pipeline.Options{
-					Dir: *output, Version: readVersion().String(), Argv: os.Args, Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
-				})
+				o := w.options()
+				o.Dir = *output
+				summary, err := pipeline.Replay(ctx, recorded, o)
 				return ended(s, w, summary, err)
 			}
 		},
@@ -78,10 +82,7 @@ func openRecording(ctx context.Context, path string, bundled []byte) (*runs.Run,
 		}
 		defer os.Remove(f.Name()) // it is unpacked by then
 		_, err = f.Write(bundled)
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
+		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, nil, fmt.Errorf("unpack the recording: %w", err)
 		}
 		path = f.Name()
@@ -115,4 +116,34 @@ func demoCompare(s streams, page string) error {
 		return err
 	}
 	return c.print(made)
+}
+
+// playCommand stands in for nsys or ncu where there is none, or no GPU.
+func playCommand() command {
+	return command{
+		use: "play RECORDING [ARG...]", short: "Play a recording of 'run --record' in the place of nsys or ncu", hidden: true, raw: true,
+		long: `Print what a recorded run of nsys or ncu printed, leave the files that it left
+where ARG... tells the profiler to write, and end as it ended. A script that
+calls it can be given as pipeline.nsys.path or pipeline.ncu.path; the workload
+is not started. DEEPPROF_PLAY_SPEED=10 plays ten times as fast.`,
+		example: "  deepprof play ncu.rec --export out/run ./prog",
+		setup: func(_ *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			return func(_ context.Context, args []string) error {
+				if len(args) == 0 || args[0] == "--help" || args[0] == "-h" {
+					return usagef("play: name a recording: deepprof play RECORDING [ARG...]")
+				}
+				speed := 1.0
+				if text := os.Getenv("DEEPPROF_PLAY_SPEED"); text != "" {
+					var err error
+					if speed, err = strconv.ParseFloat(text, 64); err != nil || speed <= 0 {
+						return usagef("play: DEEPPROF_PLAY_SPEED %q is no speed", text)
+					}
+				}
+				if code := capture.PlayFile(args[0], args[1:], s.out, s.err, speed); code != 0 {
+					return &failure{code: code}
+				}
+				return nil
+			}
+		},
+	}
 }

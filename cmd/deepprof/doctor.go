@@ -11,6 +11,7 @@ import (
 	"github.com/deepprof/deepprof/internal/report"
 )
 
+// doctorCommand makes the checks of run and ends with exitNo where one blocks.
 func doctorCommand() command {
 	var c configFlags
 	return command{
@@ -27,16 +28,12 @@ for cannot work.`,
 			c.register(f)
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
-				p, composed, err := c.plan(withCommand(f, args))
+				p, err := c.plan(withCommand(f, args))
 				if err != nil {
 					return err
 				}
-				dir, err := composed.Run()
-				if err != nil {
-					return usage(err)
-				}
-				printWarnings(s, composed)
-				found, err := pipeline.Examine(ctx, pipeline.Options{Plan: p, Dir: dir.Path})
+				printWarnings(s, p.composed)
+				found, err := pipeline.Examine(ctx, pipeline.Options{Plan: p.plan, Dir: p.dir.Path})
 				if err != nil {
 					return usage(err)
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/deepprof/deepprof/internal/show"
 )
 
+// exportCommand has a command for each row of export.Formats.
 func exportCommand() command {
 	c := command{
 		use: "export", short: "Write what was captured in the formats of other tools",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,27 +86,18 @@ func (c *comparing) timelines(ctx context.Context) []string {
 // A run that did not end well stops the comparison: a side with failed runs would be
 // compared with fewer samples than asked for.
 func (c *comparing) once(ctx context.Context, l *show.SideLoader, w *watcher, overrides []string) ([]compare.Run, error) {
-	p, composed, err := c.config.plan(overrides)
+	p, err := c.config.plan(overrides)
 	if err != nil {
 		return nil, err
 	}
-	root, err := composed.Resolve()
-	if err != nil {
-		return nil, usage(err)
-	}
-	dir, err := composed.Run()
-	if err != nil {
-		return nil, usage(err)
-	}
-	summary, err := pipeline.Run(ctx, pipeline.Options{
-		Plan: p, Config: root.YAML(), Files: dir.Record, Dir: dir.Path, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: c.ignore,
-		Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
-	})
+	o := p.options(w)
+	o.IgnoreBlockers = c.ignore
+	summary, err := pipeline.Run(ctx, o)
 	if err != nil || summary == nil {
 		return nil, errors.Join(ended(c.streams, w, summary, err), err)
 	}
 	if err := verdict(summary); err != nil {
-		return nil, fmt.Errorf("compare --run: %s did not end well (%s): see %s: %w", strings.Join(p.Pipeline.Workload.Command, " "), summary.Status, summary.Dir, err)
+		return nil, fmt.Errorf("compare --run: %s did not end well (%s): see %s: %w", strings.Join(p.plan.Pipeline.Workload.Command, " "), summary.Status, summary.Dir, err)
 	}
 	return measured(ctx, l, summary.Dir)
 }

@@ -24,6 +24,8 @@ import (
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
+// runCommand checks the command line and the configuration, then makes one call:
+// pipeline.Run or pipeline.DryRun. ended prints what came of it.
 func runCommand() command {
 	var c configFlags
 	return command{
@@ -74,31 +76,20 @@ everything that was started.`,
 				if *first {
 					overrides = append(overrides, "pipeline.ncu.enable=false")
 				}
-				p, composed, err := c.plan(overrides)
+				p, err := c.plan(overrides)
 				if err != nil {
 					return err
 				}
-				root, err := composed.Resolve()
-				if err != nil {
-					return usage(err)
-				}
-				dir, err := composed.Run()
-				if err != nil {
-					return usage(err)
-				}
-				printWarnings(s, composed)
-				printDoubts(s, plan.Doubts(root, p))
+				printWarnings(s, p.composed)
+				printDoubts(s, plan.Doubts(p.root, p.plan))
 				sorted, err := c.categories()
 				if err != nil {
 					return err
 				}
 				w, ctx := newWatcher(ctx, s.err)
 				defer w.stop()
-				o := pipeline.Options{
-					Categories: sorted,
-					Plan:       p, Config: root.YAML(), Files: dir.Record, Dir: dir.Path, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore,
-					Interrupts: w.interrupts, Progress: w.progress, Say: w.say, Recording: *record,
-				}
+				o := p.options(w)
+				o.Categories, o.IgnoreBlockers, o.Recording = sorted, *ignore, *record
 				if *dry {
 					lines, err := pipeline.DryRun(ctx, o)
 					for _, l := range lines {

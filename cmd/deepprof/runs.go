@@ -25,6 +25,7 @@ import (
 	"github.com/deepprof/deepprof/internal/show"
 )
 
+// runsCommand looks after the store; --store names another than ./runs.
 func runsCommand() command {
 	return command{
 		use: "runs", short: "List, show, resume, clean and pack runs",
@@ -63,6 +64,7 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
+// runsListCommand is the view of runs, with the filters that the server has too.
 func runsListCommand() command {
 	v := show.RunsView()
 	return command{
@@ -118,6 +120,8 @@ func verified(files []runs.FileRow) string {
 	return text
 }
 
+// runsShowCommand reads the manifest and the sizes of files; --verify reads every file
+// and ends with exitNo where one differs.
 func runsShowCommand() command {
 	return command{
 		use: "show RUN", short: "Show one run: stages, outcomes, files", example: "  deepprof runs show latest\n  deepprof runs show 20260102T030405Z --verify",
@@ -163,6 +167,8 @@ func runsShowCommand() command {
 	}
 }
 
+// runsResumeCommand goes on by the plan that the run stored. A packed run and a played
+// recording cannot go on.
 func runsResumeCommand() command {
 	return command{
 		use: "resume RUN", short: "Go on with a run after its last good step", example: "  deepprof runs resume latest",
@@ -191,10 +197,9 @@ func runsResumeCommand() command {
 				}
 				w, ctx := newWatcher(ctx, s.err)
 				defer w.stop()
-				summary, err := pipeline.Resume(ctx, dir, pipeline.Options{
-					Categories: sorted,
-					Plan:       p, Version: readVersion().String(), Argv: os.Args, IgnoreBlockers: *ignore, Interrupts: w.interrupts, Progress: w.progress, Say: w.say,
-				})
+				o := w.options()
+				o.Categories, o.Plan, o.IgnoreBlockers = sorted, p, *ignore
+				summary, err := pipeline.Resume(ctx, dir, o)
 				return ended(s, w, summary, err)
 			}
 		},
@@ -223,9 +228,11 @@ func planOfOldRun(s streams, dir string) (*plan.Plan, error) {
 		return nil, err
 	}
 	printWarnings(s, composed)
-	return p, nil
+	return p.plan, nil
 }
 
+// runsCleanCommand wants at least one condition, and never touches a run that is or may
+// be running, nor what is no run.
 func runsCleanCommand() command {
 	return command{
 		use: "clean", short: "Remove runs; never one that is running", example: "  deepprof runs clean --keep 10 --dry-run\n  deepprof runs clean --older-than 30d --larger-than 1GB",
@@ -272,6 +279,8 @@ func runsCleanCommand() command {
 	}
 }
 
+// runsPackCommand packs one run, or with --older-than all old ones; with --remove a
+// folder goes only after its pack was unpacked and checked.
 func runsPackCommand() command {
 	return command{
 		use: "pack [RUN]", short: "Pack a run into one file that every command opens, or all old runs", example: "  deepprof runs pack latest -o run.deepprof.tar.zst\n  deepprof runs pack latest --strip-cubins --redact\n  deepprof runs pack --older-than 7d --remove",
@@ -349,6 +358,7 @@ func packOld(ctx context.Context, s streams, store, older, into string, remove, 
 	return report.WritePackedRuns(s.out, &done)
 }
 
+// runsStatsCommand counts over all runs of a store; recordings that were played are left out.
 func runsStatsCommand() command {
 	return command{
 		use: "stats", short: "Success rates and durations by stage over all runs of a store", example: "  deepprof runs stats\n  deepprof runs stats --json",

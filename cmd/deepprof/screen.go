@@ -9,18 +9,23 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // screen is a terminal that text of others cannot control: names of runs, GPUs
 // and kernels may hold anything. What would move the cursor, change the terminal
 // or turn the direction of text is written as an escape that can be read. Only
 // line feeds, tabs and the two sequences for bold text pass.
-type screen struct{ file *os.File }
+type screen struct {
+	file *os.File
+	harmlessWriter
+}
 
 // onScreen wraps a file that is a terminal; others are written as they are.
 func onScreen(f *os.File) io.Writer {
 	if term.IsTerminal(int(f.Fd())) {
-		return &screen{f}
+		return &screen{f, harmlessWriter{f}}
 	}
 	return f
 }
@@ -35,17 +40,10 @@ func fileOf(w io.Writer) (*os.File, bool) {
 	return f, ok
 }
 
-// The count is that of p, not of what the terminal got, as io.Writer demands.
-func (s *screen) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(s.file, harmless(string(p))); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
 // harmlessWriter is what a pager reads from.
 type harmlessWriter struct{ w io.Writer }
 
+// Write counts p, not what the pager or the terminal got, as io.Writer demands.
 func (h harmlessWriter) Write(p []byte) (int, error) {
 	if _, err := io.WriteString(h.w, harmless(string(p))); err != nil {
 		return 0, err
@@ -89,4 +87,19 @@ next:
 // controls tells characters that act on a terminal or on the order of text.
 func controls(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
+}
+
+// paged lets write print through the pager of the user. Output that is no terminal
+// is not paged.
+// write runs once, also where no pager can be started.
+func paged(out io.Writer, write func(io.Writer) error) error {
+	terminal, ok := fileOf(out)
+	if _, height := terminalSize(out); height == 0 || !ok {
+		return write(out)
+	}
+	started, err := tool.Page(terminal, func(w io.Writer) error { return write(harmlessWriter{w}) })
+	if err != nil || started {
+		return err
+	}
+	return write(out)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -10,6 +11,7 @@ import (
 	"github.com/deepprof/deepprof/internal/web"
 )
 
+// serveCommand serves until a signal ends it. An address that others reach needs a token.
 func serveCommand() command {
 	return command{
 		use: "serve", short: "Show the run store in a browser, and answer REST under /api/v1",
@@ -50,3 +52,36 @@ a team server behind a reverse proxy.`,
 		},
 	}
 }
+
+// mcpCommand answers on stdout alone: nothing else may be printed there.
+func mcpCommand() command {
+	return command{
+		use: "mcp", short: "Answer coding agents over stdin and stdout (Model Context Protocol)",
+		long: `Serve the views of deepprof to a coding agent over the Model Context Protocol. Each
+view is a tool: find runs, findings with evidence, kernels, regions, layers,
+launches, metrics, comparison, what to run next. Tools only read; an answer has at
+most 1000 rows and counts those it leaves out. The store need not exist yet.
+docs/mcp.md has a worked example.`,
+		example: "  deepprof mcp\n  deepprof mcp --store /data/runs",
+		args:    noArgs,
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			store := storeFlag(f)
+			return func(ctx context.Context, _ []string) error {
+				if err := hasStore(f, *store); err != nil {
+					return err
+				}
+				err := web.Agents(ctx, web.Options{Store: *store, Analyze: analyzeFiles, Version: readVersion().String()}, os.Stdin, leaveOpen{s.out})
+				if ctx.Err() != nil {
+					return nil // the agent, or a person, ended it
+				}
+				return err
+			}
+		},
+	}
+}
+
+// leaveOpen is a writer that outlives the connection over it.
+type leaveOpen struct{ io.Writer }
+
+// Close leaves stdout open: the exit code is still to come.
+func (leaveOpen) Close() error { return nil }

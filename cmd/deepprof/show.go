@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/show"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // An output is how a table is printed.
@@ -23,6 +25,7 @@ type output struct {
 	head          string // above a table for people
 }
 
+// register is for every command that prints a table.
 func (o *output) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.json, "json", false, "print JSON: an object with a schema version and rows")
 	fs.BoolVar(&o.csv, "csv", false, "print CSV with every column and exact values")
@@ -136,6 +139,7 @@ func terminalSize(w io.Writer) (width, height int) {
 	return width, cmp.Or(height, screenRows)
 }
 
+// showCommand has a command for each row of the views, and one for the sections of ncu.
 func showCommand() command {
 	c := command{
 		use: "show", short: "Show what a report holds, without the vendor's tools",
@@ -231,4 +235,34 @@ func (o *output) answer(s streams, a *show.Answer) error {
 	notes, err := a.After()
 	printLines(s, lead, notes)
 	return err
+}
+
+// showSectionsCommand lists what the installed ncu can count. It reads no report.
+func showSectionsCommand() command {
+	return command{
+		use: "sections", short: "Sets and sections of the installed ncu, with the passes that each costs", example: "  deepprof show sections\n  deepprof show sections --ncu /opt/nvidia/nsight-compute/2025.3.1 --json",
+		args: noArgs,
+		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
+			path := f.String("ncu", "auto", "the ncu to ask: a program or its `FOLDER`")
+			var o output
+			o.registerPager(f)
+			asJSON := f.Bool("json", false, "print JSON")
+			return func(ctx context.Context, _ []string) error {
+				var finder tool.Finder
+				ncu, err := finder.Find(ctx, tool.Spec{Name: tool.Ncu, Path: *path})
+				if err != nil {
+					return err
+				}
+				lists, err := tool.Probe(ctx, ncu, tool.System{})
+				if err != nil {
+					return err
+				}
+				costs := pick.SectionCosts(lists.Sets, lists.Sections, lists.SetMetrics)
+				if *asJSON {
+					return printJSON(s.out, costs)
+				}
+				return o.paged(s.out, func(w io.Writer) error { return report.WriteSections(w, ncu.String(), costs) })
+			}
+		},
+	}
 }
