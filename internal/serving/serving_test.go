@@ -261,3 +261,35 @@ func TestSession(t *testing.T) {
 		}
 	})
 }
+
+// TestEndSession: where the server ended before a window, nsys makes an empty session; it is
+// ended with its agent.
+func TestEndSession(t *testing.T) {
+	nsight := os.Getenv("DEEPPROF_NSIGHT")
+	if nsight == "" {
+		t.Skip("DEEPPROF_NSIGHT is not set: no real nsys to drive")
+	}
+	s := &Session{
+		Session: nsys.Session{Name: nsys.SessionName("deepprof-test-end")}, Program: filepath.Join(nsight, "trixie", "nsys"),
+		Env: tool.Environ(os.Environ(), "TMPDIR="+t.TempDir()), Log: func(text string) { t.Log(text) }, Limit: time.Minute,
+	}
+	if err := s.End(t.Context()); err != nil {
+		t.Errorf("end a session that is not there: %v", err)
+	}
+	args, err := s.Session.Start(filepath.Join(t.TempDir(), "window"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.run(t.Context(), args); err != nil {
+		t.Fatal(err)
+	}
+	if is, err := s.state(t.Context()); err != nil || is == "" {
+		t.Fatalf("nsys no longer makes a session: %q, %v", is, err)
+	}
+	if err := s.End(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if is, err := s.state(t.Context()); err != nil || is != "" {
+		t.Errorf("the session is there: %q, %v", is, err)
+	}
+}

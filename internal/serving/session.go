@@ -70,20 +70,43 @@ func (s *Session) Shutdown(ctx context.Context, server *Server) error {
 	return s.run(ctx, s.Session.Shutdown())
 }
 
+// endTime is how long the end of a session may take whose server is gone.
+const endTime = 30 * time.Second
+
+// End ends a session that is there after its server has ended: nsys makes an empty one where
+// that happens just before a window begins, and its agent would stay for good.
+func (s *Session) End(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	if is, err := s.state(ctx); err != nil || is == "" {
+		return err
+	}
+	return s.run(ctx, s.Session.Shutdown())
+}
+
 // want checks the state of the session.
 func (s *Session) want(ctx context.Context, state string) error {
-	out, _, _, err := tool.Output(ctx, tool.Command{Path: s.Program, Args: s.List(), Env: s.Env})
-	if err != nil {
-		return fmt.Errorf("list the sessions of nsys: %w", err)
-	}
-	switch is := s.State(string(out)); is {
-	case state:
+	switch is, err := s.state(ctx); {
+	case err != nil:
+		return err
+	case is == state:
 		return nil
-	case "":
+	case is == "":
 		return ErrSessionLost
 	default:
 		return fmt.Errorf("%w: it is in state %s, not %s", ErrSessionLost, is, state)
 	}
+}
+
+// state is what nsys lists for the session; "" where it is gone.
+func (s *Session) state(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Limit)
+	defer cancel()
+	out, _, _, err := tool.Output(ctx, tool.Command{Path: s.Program, Args: s.List(), Env: s.Env})
+	if err != nil {
+		return "", fmt.Errorf("list the sessions of nsys: %w", err)
+	}
+	return s.State(string(out)), nil
 }
 
 // The error quotes the last line that nsys printed; everything goes to Log.

@@ -197,6 +197,11 @@ func (s *served) stop(ctx context.Context) {
 		}
 	}
 	s.server.Stop()
+	if s.session != nil {
+		if err := s.session.End(context.WithoutCancel(ctx)); err != nil {
+			s.session.Log(err.Error())
+		}
+	}
 	ended, _ := s.server.Result()
 	if len(ended.Left) > 0 && !s.server.Died() && s.session == nil {
 		s.warn("", serverOutlived, processesParam(ended.Left))
