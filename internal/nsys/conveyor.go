@@ -14,7 +14,7 @@ type conveyor[T, K any] struct {
 	ctx     context.Context
 
 	now parcel[T, K] // that is gone through
-	at  int
+	at  int          // of row in it
 	end bool
 }
 
@@ -88,15 +88,7 @@ func (c *conveyor[T, K]) next() bool {
 
 // row is the next row; nil behind the last.
 func (c *conveyor[T, K]) row() *T {
-	if c.at == len(c.now.rows) {
-		c.next()
-	}
-	return c.take()
-}
-
-// take is the next row of the parcel; nil behind its last.
-func (c *conveyor[T, K]) take() *T {
-	if c.at == len(c.now.rows) {
+	if c.at == len(c.now.rows) && !c.next() {
 		return nil
 	}
 	c.at++

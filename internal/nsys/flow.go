@@ -126,25 +126,27 @@ func (l *flow) start(ctx context.Context) {
 	})
 }
 
-// NextKernel implements timeline.Flow.
-func (l *flow) NextKernel() *timeline.Kernel {
+// NextKernels implements timeline.Flow.
+func (l *flow) NextKernels() []timeline.Kernel {
 	c := l.kernels
-	if c.at == len(c.now.rows) && c.next() {
-		t := l.b.t
-		for _, q := range c.now.keys[len(t.Queues):] {
-			t.Queues = append(t.Queues, timeline.Queue{Process: l.process(q.globalPid), Device: q.device, Context: q.context, Stream: q.stream, Green: q.green})
-		}
+	if !c.next() {
+		return nil
 	}
-	return c.take()
+	t := l.b.t
+	for _, q := range c.now.keys[len(t.Queues):] {
+		t.Queues = append(t.Queues, timeline.Queue{Process: l.process(q.globalPid), Device: q.device, Context: q.context, Stream: q.stream, Green: q.green})
+	}
+	return c.now.rows
 }
 
-// NextCall implements timeline.Flow.
-func (l *flow) NextCall() *timeline.FlowCall {
+// NextCalls implements timeline.Flow.
+func (l *flow) NextCalls() []timeline.FlowCall {
 	c := l.calls
-	if c.at == len(c.now.rows) && c.next() {
-		l.addSites(c.now.keys[len(l.b.t.Calls.Sites()):])
+	if !c.next() {
+		return nil
 	}
-	return c.take()
+	l.addSites(c.now.keys[len(l.b.t.Calls.Sites()):])
+	return c.now.rows
 }
 
 func (l *flow) addSites(sites []callSite) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -145,19 +144,17 @@ func (p *plan) decodeInts(v *Ints, row *Row, data []byte, size int) (cause fact.
 		}
 		return ""
 	}
-	var head [shapeWords]uint64
-	at := row.shapes.place(data, size, &head)
+	at := row.shapes.place(data, size)
 	if at == nil {
 		return p.fillInts(v, row, data, size)
 	}
 	s := *at
-	if s == nil || s.head != head {
+	if s == nil || !s.is(data) {
 		if s = p.shapeOf(data[:data[0]]); s == nil {
 			return p.fillInts(v, row, data, size)
 		}
-		s.head, *at = head, s
-		s.words = (int(data[0]) + 7) / 8
-		s.mask = math.MaxUint64 >> (8 * uint(8*s.words-int(data[0])))
+		s.setHead(data)
+		*at = s
 	}
 	if s.end > size {
 		return rowLong

@@ -8,7 +8,7 @@ import (
 // Millions of records of a table have a few headers between them. A shape is what
 // one header tells about the wanted columns, so that it is read once.
 type shape struct {
-	head        [shapeWords]uint64 // the bytes of the header, zero behind its end; head[0] is never 0
+	head        [shapeWords]uint64 // the bytes of the header, zero behind its end
 	words       int                // of head, from 1
 	mask        uint64             // of the last word
 	end         int                // of the last wanted value in the record
@@ -32,7 +32,7 @@ type constant struct {
 
 const (
 	shapeWords = 5 // of headers that are kept; longer ones are read each time
-	shapeBits  = 8
+	shapeBits  = 9
 )
 
 // shapeCache keeps the last shape of each hash.
@@ -41,31 +41,34 @@ type shapeCache struct {
 	last *shape // whose constants stand in the row
 }
 
-// place gives where the shape of a record is kept, and its header. It is nil for a
-// header that is too long, or longer than the record; data goes on for slack bytes
-// behind size.
-func (s *shapeCache) place(data []byte, size int, head *[shapeWords]uint64) **shape {
+// place gives where the shape of a record is kept. It is nil for a header that is too
+// long, or longer than the record; data goes on for slack bytes behind size.
+func (s *shapeCache) place(data []byte, size int) **shape {
 	n := int(data[0])
 	if n == 0 || n > 8*shapeWords || n > size {
 		return nil
 	}
-	hash, at := uint64(0), 0
-	for i := range head {
-		left := n - 8*i
-		if left <= 0 {
-			head[i] = 0
-			continue
-		}
-		word := binary.LittleEndian.Uint64(data[at:])
-		if left < 8 {
-			word &= 1<<(8*uint(left)) - 1
-		}
-		head[i] = word
-		hash = (hash ^ word) * 0x9E3779B97F4A7C15
+	hash := uint64(0)
+	for ; n > 8; n -= 8 {
+		hash = (hash ^ binary.LittleEndian.Uint64(data)) * 0x9E3779B97F4A7C15
 		hash ^= hash >> 29
-		at += 8
+		data = data[8:]
 	}
+	hash ^= binary.LittleEndian.Uint64(data) & lastMask(n)
 	return &s.kept[hash*0x9E3779B97F4A7C15>>(64-shapeBits)]
+}
+
+// lastMask keeps the first n bytes of a word in memory, 1 to 8.
+func lastMask(n int) uint64 { return math.MaxUint64 >> (8 * uint(8-n)) }
+
+// setHead notes the header of the records that have the shape; slack bytes follow it.
+func (s *shape) setHead(data []byte) {
+	s.words = (int(data[0]) + 7) / 8
+	for i := range s.words {
+		s.head[i] = binary.LittleEndian.Uint64(data[8*i:])
+	}
+	s.mask = lastMask(int(data[0]) - 8*(s.words-1))
+	s.head[s.words-1] &= s.mask
 }
 
 // is tells whether a record begins with the header of the shape; it is at least as long

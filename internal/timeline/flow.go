@@ -1,14 +1,17 @@
 package timeline
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
-// A Flow gives the kernels and the CUDA calls of a file one by one, so that millions of
-// them need no memory. What it gives is valid until the next is asked for; the queues
+// A Flow gives the kernels and the CUDA calls of a file a few at a time, so that millions
+// of them need no memory. What it gives is valid until the next are asked for; the queues
 // and sites that it refers to are in the timeline by then. Whether it is by start is
 // looked at while it comes.
 type Flow interface {
-	NextKernel() *Kernel // in the order of the file; nil behind the last
-	NextCall() *FlowCall // in the order of the file; nil behind the last
+	NextKernels() []Kernel // in the order of the file; none behind the last
+	NextCalls() []FlowCall // in the order of the file; none behind the last
 }
 
 // A FlowCall is a CUDA call of a flow.
@@ -32,10 +35,11 @@ func (t *Timeline) attributeRanges() (*Attribution, []uint32) {
 type flowJoin struct {
 	a      *Attribution
 	flow   Flow
+	calls  []FlowCall      // that the flow gave and nobody took yet
 	times  bool            // of calls are wanted
 	each   func(*FlowCall) // told of every call; nil for nobody
 	sweeps []*threadSweep  // by thread
-	sites  []*threadSweep  // by site
+	sites  []flowSite
 	sets   lists
 	lost   int64
 
@@ -50,6 +54,12 @@ type flowJoin struct {
 	last            launched // of the last work
 	lastID, lastFor uint32   // of it: correlation, process
 	lastKnown       bool
+}
+
+// A flowSite has what every call of a site needs.
+type flowSite struct {
+	sweep *threadSweep // of its thread
+	table *launchTable // of its process
 }
 
 func newFlowJoin(a *Attribution, ranges []uint32, f Flow) *flowJoin {
@@ -84,21 +94,28 @@ func (j *flowJoin) table(process uint32) *launchTable {
 
 // read takes the next call; false behind the last, or where the flow is broken.
 func (j *flowJoin) read() bool {
-	c := j.flow.NextCall()
-	if c == nil || j.broken {
+	if j.broken {
 		return false
 	}
-	t := j.a.t
+	if len(j.calls) == 0 {
+		if j.calls = j.flow.NextCalls(); len(j.calls) == 0 {
+			return false
+		}
+	}
+	c := &j.calls[0]
+	j.calls = j.calls[1:]
 	for int(c.Site) >= len(j.sites) {
-		j.sites = append(j.sites, j.sweep(t.Calls.sites[len(j.sites)].Thread))
+		thread := j.a.t.Calls.sites[len(j.sites)].Thread
+		j.sites = append(j.sites, flowSite{j.sweep(thread), j.table(j.a.t.ThreadProcess(thread))})
 	}
 	if j.any && c.Start < j.began || c.End < c.Start {
 		j.broken = true
 		return false
 	}
 	j.began, j.any = c.Start, true
-	set := j.sites[c.Site].around(c.Start, c.End)
-	if c.Correlation != NoCorrelation && !j.keep(c, set) {
+	site := &j.sites[c.Site]
+	set := site.sweep.around(c.Start, c.End)
+	if c.Correlation != NoCorrelation && !j.keep(c, site.table, set) {
 		j.broken = true
 		return false
 	}
@@ -109,8 +126,7 @@ func (j *flowJoin) read() bool {
 }
 
 // keep puts a call where its work will look for it; false where another has its id.
-func (j *flowJoin) keep(c *FlowCall, set uint32) bool {
-	table := j.table(j.a.t.ThreadProcess(j.a.t.Calls.sites[c.Site].Thread))
+func (j *flowJoin) keep(c *FlowCall, table *launchTable, set uint32) bool {
 	page := table.in
 	if number := c.Correlation / pageIDs; page == nil || page.number != number {
 		var known bool
@@ -197,8 +213,8 @@ func (j *flowJoin) finish() bool {
 }
 
 const (
-	pageIDs   = 1024
-	mostPages = 256     // of ids that work may still ask for
+	pageIDs   = 8192
+	mostPages = 32      // of ids that work may still ask for
 	mostAhead = 1 << 16 // calls that start after the work that they launched
 )
 
@@ -262,8 +278,12 @@ func (t *Timeline) flowOps(f Flow, visit func(*Op) bool) bool {
 
 // FlowRegions is RegionRows about all work of a flow; false where that must be in memory.
 func (t *Timeline) FlowRegions(q Query, f Flow) (Rows[RegionRow], bool) {
+	var beside sync.WaitGroup
+	var busy *busyRanges
+	beside.Go(func() { busy = newBusyRanges(t) })
 	a, ranges := t.attributeRanges()
-	j, u, busy := newFlowJoin(a, ranges, f), newUsage(a), newBusyRanges(t)
+	j, u := newFlowJoin(a, ranges, f), newUsage(a)
+	beside.Wait()
 	ok := t.flowOps(f, func(op *Op) bool {
 		l, ok := j.launchOf(op)
 		if !ok {

@@ -16,22 +16,24 @@ type memoryFlow struct {
 	order   []uint32
 }
 
-func (f *memoryFlow) NextKernel() *Kernel {
-	if len(f.kernels) == 0 {
-		return nil
-	}
-	k := &f.kernels[0]
-	f.kernels = f.kernels[1:]
-	return k
+// parcel is how many events a memoryFlow gives at a time: few, so that most of what is
+// looked for comes with another parcel.
+const parcel = 3
+
+func (f *memoryFlow) NextKernels() []Kernel {
+	n := min(parcel, len(f.kernels))
+	given := f.kernels[:n]
+	f.kernels = f.kernels[n:]
+	return given
 }
 
-func (f *memoryFlow) NextCall() *FlowCall {
-	if len(f.order) == 0 {
-		return nil
+func (f *memoryFlow) NextCalls() (given []FlowCall) {
+	n := min(parcel, len(f.order))
+	for _, i := range f.order[:n] {
+		given = append(given, FlowCall{f.calls.Start(i), f.calls.End(i), f.calls.Correlation(i), f.calls.Site(i)})
 	}
-	i := f.order[0]
-	f.order = f.order[1:]
-	return &FlowCall{f.calls.Start(i), f.calls.End(i), f.calls.Correlation(i), f.calls.Site(i)}
+	f.order = f.order[n:]
+	return given
 }
 
 // flowing is the timeline without kernels and calls, and the flow of those.

@@ -150,6 +150,7 @@ func turn(heads []opHead, first int) int64 {
 type opHead struct {
 	op    Op
 	flow  Flow     // of kernels that are not in memory; nil for others
+	rest  []Kernel // that the flow gave and nobody took yet
 	order []uint32 // nil where the file is in order
 	next  int
 	n     int
@@ -191,11 +192,14 @@ func (t *Timeline) inOrder(kind OpKind, n int) bool {
 // advance moves on to the next work; false where there is none.
 func (h *opHead) advance(t *Timeline) bool {
 	if h.flow != nil {
-		k := h.flow.NextKernel()
-		if k == nil {
-			h.done = true
-			return false
+		if len(h.rest) == 0 {
+			if h.rest = h.flow.NextKernels(); len(h.rest) == 0 {
+				h.done = true
+				return false
+			}
 		}
+		k := &h.rest[0]
+		h.rest = h.rest[1:]
 		h.op.Index++
 		h.op.Start, h.op.End, h.op.Queue, h.op.Correlation, h.op.what = k.Start, k.End, k.Queue, k.Correlation, k.Function
 		return true
