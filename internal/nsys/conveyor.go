@@ -1,13 +1,18 @@
 package nsys
 
-import "context"
+import (
+	"context"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
 
 // A conveyor brings rows from the goroutine that reads them, with the keys that they are
 // numbered by.
 type conveyor[T, K any] struct {
 	full, empty chan parcel[T, K]
-	err         error // of reading; valid when full is closed
-	functions   []function
+	err         error                   // of reading; valid when full is closed
+	functions   []function              // of kernels where their names are read, and the next where their
+	configs     []timeline.LaunchConfig // launch configurations are; valid when full is closed
 
 	filling parcel[T, K] // of the reader
 	keys    *[]K         // that it has so far; nil where rows have none

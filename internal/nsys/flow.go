@@ -28,9 +28,13 @@ type flow struct {
 	stop     func()
 }
 
+// kernelNames, beside KernelTimes, asks a flow for the names of kernels without their
+// launch configurations.
+const kernelNames Part = 1 << 15
+
 // openFlow reads all but kernels and calls; nil where a flow cannot tell what is asked.
-// Of kernels, parts has Kernels for their names or KernelTimes; of calls, Calls for their
-// names or LaunchCalls.
+// Of kernels, parts has Kernels for names and launch configurations, or KernelTimes; of
+// calls, Calls for their names or LaunchCalls; and Machine where that is wanted.
 func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
 	l := &flow{ctx: ctx, parts: parts, names: map[int64]timeline.StringID{}, stop: func() {}}
 	for range 3 {
@@ -48,7 +52,14 @@ func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
 	for _, read := range []func(context.Context) error{
 		b.copies, b.sets, b.graphs,
 		func(context.Context) error { b.f.noteUnknown(callLayout); return nil },
-		b.nvtx, b.finish,
+		b.nvtx,
+		func(ctx context.Context) error {
+			if parts&Machine == 0 {
+				return nil
+			}
+			return b.machine(ctx)
+		},
+		b.finish,
 	} {
 		if err := read(ctx); err != nil {
 			l.close()
@@ -88,9 +99,12 @@ func (l *flow) start(ctx context.Context) {
 	l.kernels = newConveyor(ctx, func(c *conveyor[timeline.Kernel, queue]) error {
 		s := work[struct{}]{queues: l.b.queues.clone()}
 		c.keys = &s.queues.list
-		defer func() { c.functions = s.functions.list }()
+		defer func() { c.functions, c.configs = s.functions.list, s.configs.list }()
 		layout, node := plainKernelLayout, colOwn
-		if l.parts&Kernels != 0 {
+		switch {
+		case l.parts&Kernels != 0:
+			layout, node = kernelLayout, colOwn+14
+		case l.parts&kernelNames != 0:
 			layout, node = namedKernelLayout, colOwn+3
 		}
 		return l.files[1].eachRow(ctx, layout, func(r *ints) (bool, error) {
@@ -98,7 +112,10 @@ func (l *flow) start(ctx context.Context) {
 				return false, nil
 			}
 			k := timeline.Kernel{Start: r.Int[colStart], End: r.Int[colEnd], Correlation: r.correlation(), Queue: s.queue(r), GraphNode: r.Int[node]}
-			if l.parts&Kernels != 0 {
+			switch {
+			case l.parts&Kernels != 0:
+				k.Function, k.Config = s.shape(r)
+			case l.parts&kernelNames != 0:
 				f := r.function()
 				k.Function = s.functions.cached(f, uint32(f.demangled))
 			}
@@ -259,12 +276,32 @@ func (f *File) flowGaps(ctx context.Context, q timeline.Query) (s timeline.Strea
 	if q.Kernel != nil || !q.WholeDevices {
 		return s, false, nil
 	}
-	ok, err = f.withFlow(ctx, Kernels|Calls, q, func(t *timeline.Timeline, l *flow) (ok bool) {
+	ok, err = f.withFlow(ctx, KernelTimes|kernelNames|Calls, q, func(t *timeline.Timeline, l *flow) (ok bool) {
 		s, ok = t.FlowGaps(q, l)
 		return ok && l.nameFunctions(ctx) == nil
 	})
 	s.Warnings = slices.Concat(f.warnings, s.Warnings)
 	return s, ok, err
+}
+
+// Launches is the attribution of Timeline(ctx, Regions|Machine) without kernels and calls
+// in memory, of which each is told as EachLaunch does; nil where that cannot be, when each
+// may have been told of some.
+func (f *File) Launches(ctx context.Context, each func(*timeline.Kernel, timeline.LaunchedFrom)) (a *timeline.Attribution, err error) {
+	ok, err := f.withFlow(ctx, Kernels|LaunchCalls|Machine, timeline.Query{}, func(t *timeline.Timeline, l *flow) (ok bool) {
+		if t.Session.DurationNS <= 0 { // the first and the last event stand in for it, which only all of them tell
+			return false
+		}
+		if a, ok = t.FlowLaunches(l, each); !ok {
+			return false
+		}
+		t.Configs = l.kernels.configs
+		return l.nameFunctions(ctx) == nil
+	})
+	if !ok || err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // withFlow answers a question with a flow; false where all must be in memory.

@@ -23,7 +23,7 @@ func TestCountAgainInTheOtherForm(t *testing.T) {
 		name    string
 		include []string
 		mode    string
-		traced  *Traced
+		traced  *Launches
 		second  capture.Outcome
 		want    []string // includes of the second attempt
 		runs    int
@@ -35,7 +35,7 @@ func TestCountAgainInTheOtherForm(t *testing.T) {
 		{"nested launches", []string{"a/b/"}, plan.ReplayKernel, nil, good, nil, 2, capture.WithWarnings},
 		{"both forms", []string{"decode/", "decode"}, plan.ReplayRange, nil, good, nil, 1, capture.NothingMatched},
 		{"no filter", nil, plan.ReplayKernel, nil, good, nil, 1, capture.NothingMatched},
-		{"timeline", []string{"decode"}, plan.ReplayKernel, &Traced{}, good, nil, 1, capture.NothingMatched},
+		{"timeline", []string{"decode"}, plan.ReplayKernel, &Launches{}, good, nil, 1, capture.NothingMatched},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var requests []Request

@@ -19,8 +19,8 @@ type choice struct {
 	l      *Launches
 	p      Policy
 	filter *regionFilter
-	in     []bool // by launch: passes the NVTX filter and is what the program is about
-	seen   []bool // by launch: ncu's filter lets it through
+	in     []bool // by kind: passes the NVTX filter and is what the program is about
+	seen   []bool // by kind: ncu's filter lets it through
 	cost   costModel
 
 	members [][]uint32 // by group: its launches that pass the NVTX filter
@@ -108,35 +108,35 @@ func Choose(l *Launches, p Policy) (*Targets, error) {
 // pass applies the NVTX filter.
 func (c *choice) pass() {
 	l := c.l
-	c.in, c.seen = make([]bool, l.len()), make([]bool, l.len())
-	match, main := l.at.KernelMatcher(c.filter.match), l.main(c.p.MainRegions && c.filter.all())
-	for i, kernel := range l.kernels.All() {
-		ns := l.ns(i)
-		c.totals.Launches++
-		c.totals.KernelNS += ns
-		c.seen[i] = c.filter.all() || match(int(kernel))
-		if c.in[i] = c.seen[i] && main(int(kernel)); !c.in[i] {
-			continue
+	c.seen = l.matches(c.filter.match)
+	c.in = l.main(c.seen, c.p.MainRegions && c.filter.all())
+	for i := range l.kinds {
+		k := &l.kinds[i]
+		c.totals.Launches += k.launches
+		c.totals.KernelNS += k.ns
+		if c.in[i] {
+			c.totals.RegionLaunches += k.launches
+			c.totals.RegionNS += k.ns
 		}
-		c.totals.RegionLaunches++
-		c.totals.RegionNS += ns
 	}
 	c.totals.GraphNS, c.totals.RegionGraphNS = l.graphTime(&regionFilter{}), l.graphTime(c.filter)
 	c.regions = l.allRegions(c.filter, c.in)
 }
 
-// main tells the launches that the program is about; all where nobody asks, or the
-// program has no regions that hold most of its time.
-func (l *Launches) main(asked bool) func(kernel int) bool {
-	var regions []uint32
-	if asked {
-		regions = l.at.MainRegions()
+// main tells the kinds, of those given, that the program is about; all where nobody asks,
+// or the program has no regions that hold most of its time.
+func (l *Launches) main(of []bool, asked bool) []bool {
+	out := slices.Clone(of)
+	if !asked {
+		return out
 	}
-	if len(regions) == 0 {
-		return func(int) bool { return true }
+	if regions := l.at.MainRegions(); len(regions) > 0 {
+		in := l.at.InRegions(regions)
+		for i := range out {
+			out[i] = out[i] && in[l.kinds[i].place]
+		}
 	}
-	in := l.at.InRegions(regions)
-	return func(kernel int) bool { return in[l.at.KernelPlace(kernel)] }
+	return out
 }
 
 // sort puts the launches into groups and ranks those that can be chosen by
@@ -144,9 +144,9 @@ func (l *Launches) main(asked bool) func(kernel int) bool {
 func (c *choice) sort(kernels *selection) {
 	l := c.l
 	c.members, c.totalNS = l.members(c.in), make([]int64, len(l.groups))
-	for g, members := range c.members {
-		for _, i := range members {
-			c.totalNS[g] += l.ns(int(i))
+	for i := range l.kinds {
+		if k := &l.kinds[i]; c.in[i] {
+			c.totalNS[k.group] += k.ns
 		}
 	}
 	c.barred, c.peers = make([]Reason, len(l.groups)), make([]bool, len(l.groups))
@@ -237,7 +237,12 @@ func (c *choice) before() int {
 }
 
 // first is the index of the first launch that can be counted, 0 where none can.
-func (c *choice) first() int { return max(0, slices.Index(c.in, true)) }
+func (c *choice) first() int {
+	if i := slices.Index(c.in, true); i >= 0 { // kinds are by their first launch
+		return c.l.kinds[i].first
+	}
+	return 0
+}
 
 // price fixes the cost model.
 func (c *choice) price(t *Targets, passes int) {
@@ -257,7 +262,7 @@ func (c *choice) price(t *Targets, passes int) {
 	t.Predicted.ProgramSeconds, t.Predicted.ProgramSource = round3(program.Seconds()), source
 	every := c.cost.process()
 	for i := range c.l.len() {
-		if c.in[i] {
+		if c.in[c.l.kindOf.At(uint32(i))] {
 			every += c.cost.launch(i, c.l.ns(i))
 		}
 	}

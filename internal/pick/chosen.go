@@ -11,8 +11,8 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
+	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // chosen is a counter capture of chosen launches under way.
@@ -30,7 +30,7 @@ type chosen struct {
 func (c *Counting) countChosen(ctx context.Context, steps []Step) (capture.Outcome, error) {
 	x := &chosen{Counting: c, metrics: newMetricList(c.Ncu.CLI.Metrics)}
 	var err error
-	if x.targets, err = Choose(c.Timeline.launches, c.policy()); err != nil {
+	if x.targets, err = Choose(c.Timeline, c.policy()); err != nil {
 		return c.unmatched(steps, err)
 	}
 	x.targets.Timeline = c.TimelineName
@@ -121,7 +121,7 @@ func (c *chosen) take(run *Run, o capture.Outcome) error {
 		c.counted = append(c.counted, results...)
 	}
 	c.targets.Regions.Metrics = c.metrics.list()
-	v, err := Verify(c.targets, c.counted, c.Timeline.launches)
+	v, err := Verify(c.targets, c.counted, c.Timeline)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *chosen) retry(ctx context.Context) error {
 			missing = append(missing, Missing{Group: p.Group})
 		}
 	}
-	more, err := retry(c.targets, missing, c.Timeline.launches, c.policy())
+	more, err := retry(c.targets, missing, c.Timeline, c.policy())
 	if err != nil || len(more) == 0 {
 		return err
 	}
@@ -296,51 +296,43 @@ func (c *Counting) expectedLaunches() int {
 	if c.Timeline == nil {
 		return 0
 	}
-	return expectedLaunches(c.Nsys, c.Ncu.CLI, c.Timeline.timeline, func() (Filters, error) { return c.regionFilters() })
+	return expectedLaunches(c.Nsys, c.Ncu.CLI, c.Timeline, func() (Filters, error) { return c.regionFilters() })
 }
 
-func expectedLaunches(n plan.Nsys, c plan.NcuCLI, t *timeline.Timeline, resolve func() (Filters, error)) int {
+func expectedLaunches(n plan.Nsys, c plan.NcuCLI, l *Launches, resolve func() (Filters, error)) int {
 	own := c.KernelName != "" || c.KernelID != "" || !c.ProfileFromStart || c.FilterMode == "per-gpu" || c.TargetProcesses != "all" || len(c.ExtraArgs) > 0
 	each := c.ReplayMode == plan.ReplayAuto || c.ReplayMode == plan.ReplayKernel || c.ReplayMode == plan.ReplayApplication
-	if !wholeProgram(n) || own || !each || len(t.Graphs) > 0 || c.GraphProfiling == "graph" {
+	if !wholeProgram(n) || own || !each || len(l.t.Graphs) > 0 || c.GraphProfiling == "graph" {
 		return 0
 	}
 	filters, err := resolve()
 	if err != nil {
 		return 0
 	}
-	q := timeline.Query{}
-	if len(filters.Include)+len(filters.Exclude) > 0 {
-		q.Region = filters.Match
-	}
+	in := l.matches(func(s nvtx.State) bool {
+		return len(filters.Include)+len(filters.Exclude) == 0 || filters.Match(s)
+	})
 	split := c.FilterMode == "per-launch-config" // skip and count apply to each
-	if split {
-		q.By = timeline.ByLaunchConfig
-	}
-	window := func(calls int64) int64 {
-		calls = max(0, calls-int64(c.LaunchSkip))
-		if c.LaunchCount > 0 {
-			calls = min(calls, int64(c.LaunchCount))
+	calls := map[configKey]int{}                 // shared by processes
+	for i := range l.kinds {
+		k := &l.kinds[i]
+		if !in[i] {
+			continue
 		}
-		return calls
-	}
-	// Configurations are shared by processes.
-	type config struct {
-		kernel      string
-		grid, block [3]int32
-		shared      int32
-	}
-	calls := map[config]int64{}
-	for _, row := range t.KernelRows(q).Rows {
-		var key config
+		var key configKey
 		if split {
-			key = config{row.Name, *row.Grid, *row.Block, *row.DynamicShared}
+			key = l.configKey(k, "")
+			key.name = l.t.Name(l.t.Functions[k.function].Demangled)
 		}
-		calls[key] += row.Calls
+		calls[key] += k.launches
 	}
-	var total int64
+	total := 0
 	for _, n := range calls {
-		total += window(n)
+		n = max(0, n-c.LaunchSkip)
+		if c.LaunchCount > 0 {
+			n = min(n, c.LaunchCount)
+		}
+		total += n
 	}
-	return int(total)
+	return total
 }

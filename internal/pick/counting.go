@@ -15,7 +15,6 @@ import (
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -34,8 +33,8 @@ type Counting struct {
 	// BriefStart and Gates: see Policy.
 	BriefStart, Gates bool
 
-	Timeline *Traced // nil where there is none
-	Window   bool    // the timeline shows a window of the program
+	Timeline *Launches // nil where there is none
+	Window   bool      // the timeline shows a window of the program
 	// Ranges are NVTX expressions that a server is counted in where the configuration
 	// names none: its steps. Reports show all regions still.
 	Ranges []string
@@ -67,40 +66,23 @@ type Request struct {
 	Serving  Serving       // what a server is to compute meanwhile; zero where that is not known
 }
 
-// A Traced is a timeline with what is joined to it.
-type Traced struct {
-	timeline *timeline.Timeline
-	at       *timeline.Attribution
-	launches *Launches
-}
-
-// Trace joins a timeline, which needs its regions.
-func Trace(t *timeline.Timeline) *Traced {
-	at := t.Attribute()
-	return &Traced{t, at, Load(at)}
-}
-
-// ReadTrace reads what a timeline tells about launches and ranges, and joins it.
-func ReadTrace(ctx context.Context, path string) (*Traced, error) {
+// ReadTrace reads what an export of a timeline tells about launches and ranges.
+func ReadTrace(ctx context.Context, path string) (*Launches, error) {
 	f, err := nsys.OpenSQLite(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := f.Timeline(ctx, nsys.Regions|nsys.Machine)
-	if err != nil {
-		return nil, err
-	}
-	return Trace(t), nil
+	return ReadLaunches(ctx, f)
 }
 
-// seen are the ranges of the timeline, for expressions to be resolved; nil
+// ranges are those of the timeline, for expressions to be resolved; nil
 // where there is no timeline, which is not the same as one without ranges.
-func (t *Traced) seen() []nvtx.Seen {
-	if t == nil {
+func (l *Launches) ranges() []nvtx.Seen {
+	if l == nil {
 		return nil
 	}
-	return append([]nvtx.Seen{}, t.at.Seen()...)
+	return append([]nvtx.Seen{}, l.at.Seen()...)
 }
 
 // Do counts what the configuration asks for. Filters that select nothing are a
@@ -209,7 +191,7 @@ func (c *Counting) regionOptions() *RegionOptions {
 // regionFilters are the NVTX filters of the configuration. What selects nothing
 // of the timeline is left out and named.
 func (c *Counting) regionFilters() (Filters, error) {
-	return configuredFilters(c.Ncu.CLI, c.Timeline.seen())
+	return configuredFilters(c.Ncu.CLI, c.Timeline.ranges())
 }
 
 func configuredFilters(c plan.NcuCLI, seen []nvtx.Seen) (Filters, error) {
@@ -260,7 +242,7 @@ func (c *Counting) countLaunches(ctx context.Context, steps []Step) (capture.Out
 }
 
 func (c *Counting) countAsWritten(ctx context.Context, steps []Step) (capture.Outcome, error) {
-	options, err := asWritten(c.Base, c.Ncu.CLI, c.Timeline.seen())
+	options, err := asWritten(c.Base, c.Ncu.CLI, c.Timeline.ranges())
 	if err != nil {
 		return c.unmatched(steps, err)
 	}
@@ -281,7 +263,7 @@ func (c *Counting) countAsWritten(ctx context.Context, steps []Step) (capture.Ou
 // countByLadder walks the ladder of replay_mode auto: range, app-range, then
 // single launches, each step with its reason.
 func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
-	options, err := asWritten(c.Base, c.Ncu.CLI, c.Timeline.seen())
+	options, err := asWritten(c.Base, c.Ncu.CLI, c.Timeline.ranges())
 	if err != nil {
 		return c.unmatched(nil, err)
 	}
@@ -328,9 +310,9 @@ func (c *Counting) ladder(regions []string) LadderInput {
 		return l
 	}
 	if l.Program == 0 { // nothing shorter is known than the run under nsys
-		l.Program = time.Duration(c.Timeline.timeline.Session.DurationNS)
+		l.Program = time.Duration(c.Timeline.t.Session.DurationNS)
 	}
-	if survey, err := Survey(c.Timeline.launches, p.Include, p.Exclude); err == nil {
+	if survey, err := Survey(c.Timeline, p.Include, p.Exclude); err == nil {
 		l.Kernels = survey.Totals.RegionLaunches
 	}
 	return l
@@ -382,7 +364,7 @@ func (c *Counting) saveSteps(steps []Step, reports []string) error {
 	if c.Timeline != nil {
 		p := c.policy()
 		var err error
-		if targets, err = Survey(c.Timeline.launches, p.Include, p.Exclude); err != nil {
+		if targets, err = Survey(c.Timeline, p.Include, p.Exclude); err != nil {
 			return err
 		}
 		targets.Timeline = c.TimelineName

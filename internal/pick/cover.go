@@ -73,16 +73,17 @@ func (n *numbers) candidates(wants []want) []candidate {
 	most := int32(0)
 	for w := range wants {
 		for _, i := range wants[w].accept {
-			most = max(most, n.of[i])
+			most = max(most, n.number(i))
 		}
 	}
 	place := make([]int32, most+1) // by number: place in all + 1
 	var all []candidate
 	for w := range wants {
 		for _, i := range wants[w].accept {
-			at := &place[n.of[i]]
+			number := n.number(i)
+			at := &place[number]
 			if *at == 0 {
-				all = append(all, candidate{number: n.of[i], meets: newWantSet(len(wants))})
+				all = append(all, candidate{number: number, meets: newWantSet(len(wants))})
 				*at = int32(len(all))
 			}
 			all[*at-1].meets.add(w)

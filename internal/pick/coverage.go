@@ -30,27 +30,29 @@ type regionTime struct {
 	outermost   bool // no include expression
 	ns, graphNS int64
 	groups      []int64 // by group
-	in          []bool  // by launch
+	in          []bool  // by kind
 	eligibleNS  int64   // of groups that can be chosen
 }
 
 // regionTimes adds up GPU time for each include expression; in tells which
-// launches pass the whole filter.
+// kinds pass the whole filter.
 func (l *Launches) regionTimes(f *regionFilter, in []bool) []regionTime {
 	out := make([]regionTime, len(f.in))
 	for r, e := range f.in {
 		one := &regionFilter{in: []*nvtx.Expr{e}, ex: f.ex}
-		out[r] = regionTime{expr: f.include[r], groups: make([]int64, len(l.groups)), in: make([]bool, l.len()), graphNS: l.graphTime(one)}
-		match := l.at.KernelMatcher(one.match)
-		for i := range l.len() {
-			if e := l.launch(i); in[i] && match(e.kernel) {
-				out[r].in[i] = true
-				out[r].ns += e.ns
-				out[r].groups[e.group] += e.ns
+		out[r] = regionTime{expr: f.include[r], groups: make([]int64, len(l.groups)), in: l.matches(one.match), graphNS: l.graphTime(one)}
+		for i := range l.kinds {
+			if out[r].in[i] = out[r].in[i] && in[i]; out[r].in[i] {
+				out[r].add(&l.kinds[i])
 			}
 		}
 	}
 	return out
+}
+
+func (r *regionTime) add(k *kind) {
+	r.ns += k.ns
+	r.groups[k.group] += k.ns
 }
 
 // mostOutermost is for how many outermost regions, those with the most time,
@@ -76,36 +78,25 @@ func (l *Launches) outermost(in []bool) []regionTime {
 	names := l.outermostNames()
 	byName, places := map[string]*regionTime{}, l.at.Places()
 	var list []*regionTime
-	at := make([][]*regionTime, len(places)) // by place, once it was met
-	met := make([]bool, len(places))
-	for i, kernel := range l.kernels.All() {
+	for i := range l.kinds {
 		if !in[i] {
 			continue
 		}
-		p := l.at.KernelPlace(int(kernel))
-		if !met[p] {
-			met[p] = true
-			for _, node := range places[p].All {
-				name := names[node]
-				if name == "" {
-					continue
-				}
-				r := byName[name]
-				if r == nil {
-					r = &regionTime{expr: name, outermost: true, groups: make([]int64, len(l.groups)), in: make([]bool, l.len())}
-					byName[name] = r
-					list = append(list, r)
-				}
-				if !slices.Contains(at[p], r) {
-					at[p] = append(at[p], r)
-				}
+		for _, node := range places[l.kinds[i].place].All {
+			name := names[node]
+			if name == "" {
+				continue
 			}
-		}
-		ns := l.ns(i)
-		for _, r := range at[p] {
-			r.in[i] = true
-			r.ns += ns
-			r.groups[l.groupsOf[i]] += ns
+			r := byName[name]
+			if r == nil {
+				r = &regionTime{expr: name, outermost: true, groups: make([]int64, len(l.groups)), in: make([]bool, len(l.kinds))}
+				byName[name] = r
+				list = append(list, r)
+			}
+			if !r.in[i] {
+				r.in[i] = true
+				r.add(&l.kinds[i])
+			}
 		}
 	}
 	slices.SortStableFunc(list, func(x, y *regionTime) int { return cmp.Compare(y.ns, x.ns) })

@@ -141,15 +141,15 @@ func (c *choice) explainRoles(t *Targets) {
 }
 
 func (c *choice) launch(i int) Launch {
-	out := c.l.describe(c.l.launch(i))
+	out := c.l.describe(i)
 	if c.p.Partial {
 		return out
 	}
 	if c.numbered(i, baseFunction) {
-		out.Number = int(c.numbering(baseFunction).of[i])
+		out.Number = int(c.numbering(baseFunction).number(i))
 	}
-	if c.l.names[c.l.launch(i).function].in(baseMangled) != "" && c.numbered(i, baseMangled) {
-		out.MangledNumber = int(c.numbering(baseMangled).of[i])
+	if c.l.names[c.l.kind(i).function].in(baseMangled) != "" && c.numbered(i, baseMangled) {
+		out.MangledNumber = int(c.numbering(baseMangled).number(i))
 	}
 	return out
 }
@@ -163,35 +163,27 @@ func (c *choice) group(g, rank int) Group {
 		Typical: c.launch(c.median(g)),
 	}
 	row.MedianNS = row.Typical.DurationNS
+	row.MinNS, row.MaxNS = row.MedianNS, row.MedianNS
 	regions := map[string]*RegionShare{}
 	queues := make([]bool, len(c.l.t.Queues))
-	byNode := map[uint32]*RegionShare{}
-	var r *RegionShare // of the last launch
-	last := uint32(0)
-	for n, i := range c.members[g] {
-		kernel := int(c.l.kernels.At(int(i)))
-		k, ns := &c.l.t.Kernels[kernel], c.l.ns(int(i))
-		if n == 0 {
-			row.MinNS, row.MaxNS = ns, ns
+	for i := range c.l.kinds {
+		k := &c.l.kinds[i]
+		if k.group != g || !c.in[i] {
+			continue
 		}
-		row.MinNS, row.MaxNS = min(row.MinNS, ns), max(row.MaxNS, ns)
-		queues[k.Queue] = true
-		if k.GraphNode != 0 {
-			row.InGraphs++
+		row.MinNS, row.MaxNS = min(row.MinNS, k.min), max(row.MaxNS, k.max)
+		queues[k.queue] = true
+		if k.node {
+			row.InGraphs += k.launches
 		}
-		if node := c.l.at.KernelNode(kernel); r == nil || node != last {
-			r, last = byNode[node], node
-		}
+		path := c.l.at.Path(k.region)
+		r := regions[path]
 		if r == nil {
-			path := c.l.at.Path(last)
-			if r = regions[path]; r == nil {
-				r = &RegionShare{Path: path}
-				regions[path] = r
-			}
-			byNode[last] = r
+			r = &RegionShare{Path: path}
+			regions[path] = r
 		}
-		r.Launches++
-		r.NS += ns
+		r.Launches += k.launches
+		r.NS += k.ns
 	}
 	for q, used := range queues {
 		if !used {
@@ -328,9 +320,9 @@ func (c *choice) warnings(plan *translation) []Reason {
 		out = append(out, because(graphNodes, fact.Count("n", n)))
 	}
 	queues := make([]bool, len(c.l.t.Queues))
-	for i, kernel := range c.l.kernels.All() {
+	for i := range c.l.kinds {
 		if c.in[i] {
-			queues[c.l.t.Kernels[kernel].Queue] = true
+			queues[c.l.kinds[i].queue] = true
 		}
 	}
 	processes := map[uint32]bool{}
@@ -352,7 +344,7 @@ func (c *choice) warnings(plan *translation) []Reason {
 func (c *choice) graphNodes(plan *translation) (n int) {
 	for _, r := range plan.runs {
 		for _, p := range r.picks {
-			if c.l.t.Kernels[c.l.launch(p.launch).kernel].GraphNode != 0 {
+			if c.l.kind(p.launch).node {
 				n++
 			}
 		}

@@ -21,7 +21,7 @@ type mode struct {
 // that is asked for, or everything.
 type scope struct {
 	name      string // of the region; "" is the whole program
-	in        []bool // by launch
+	in        []bool // by kind
 	countedNS int64  // of groups with a launch that is counted
 	guessedNS int64  // of launches that no counted one is like
 }
@@ -46,8 +46,8 @@ func (c *choice) modes(plan *translation) ([]scope, []mode) {
 	picked := map[int][]int64{}
 	for _, r := range plan.runs {
 		for _, p := range r.picks {
-			e := c.l.launch(p.launch)
-			picked[e.group] = append(picked[e.group], e.ns)
+			g := c.l.group(p.launch)
+			picked[g] = append(picked[g], c.l.ns(p.launch))
 		}
 	}
 	scopes := c.scopes()
@@ -58,9 +58,9 @@ func (c *choice) modes(plan *translation) ([]scope, []mode) {
 		}
 		var unlike []int
 		for _, i := range c.members[g] {
-			ns := c.l.ns(int(i))
+			ns, kind := c.l.ns(int(i)), c.l.kindOf.At(i)
 			for s := range scopes {
-				if scopes[s].in[i] {
+				if scopes[s].in[kind] {
 					scopes[s].countedNS += ns
 				}
 			}
@@ -92,7 +92,7 @@ func (c *choice) modesOf(g int, launches []int, scopes []scope) []mode {
 				m.near = append(m.near, i)
 			}
 			for s := range scopes {
-				if scopes[s].in[i] {
+				if scopes[s].in[c.l.kindOf.At(uint32(i))] {
 					m.ns[s] += ns
 					scopes[s].guessedNS += ns
 				}

@@ -53,17 +53,15 @@ func (c *choice) findStretches() *stretches {
 	if !c.p.Gates || c.p.Partial || l.len() == 0 || !ncu.PerLaunchConfig(c.p.Version) {
 		return nil
 	}
-	thread := l.thread(0)
-	for i := range l.len() {
-		if l.thread(i) != thread || thread == timeline.None {
-			return nil
-		}
+	thread := l.kinds[0].thread
+	if thread == timeline.None || slices.ContainsFunc(l.kinds, func(k kind) bool { return k.thread != thread }) {
+		return nil
 	}
 	s := &stretches{nodes: make([]rangeNode, 1), of: make([]int32, l.len())}
 	s.follow(l.t, thread)
 	next := 0
 	for i, kernel := range l.kernels.All() {
-		for start := l.t.Calls.Start(l.at.KernelLaunch(int(kernel))); next < len(s.events) && s.events[next].at <= start; {
+		for start := l.calledAt(kernel); next < len(s.events) && s.events[next].at <= start; {
 			next++
 		}
 		s.of[i] = int32(next) - 1
@@ -228,7 +226,7 @@ func (c *choice) candidates(s *stretches, wants []want, base string, names map[s
 					from--
 				}
 				for at := from; at < c.l.len() && s.of[at] == event; at++ {
-					if c.seen[at] && names[c.l.names[c.l.launch(at).function].in(base)] {
+					if k := c.l.kindOf.At(uint32(at)); c.seen[k] && names[c.l.names[c.l.kinds[k].function].in(base)] {
 						t.launches = append(t.launches, at)
 						t.seconds += c.cost.launch(at, c.l.ns(at))
 					}
@@ -290,9 +288,7 @@ func coverWants(list []*stretch, wants int) []*stretch {
 func (c *choice) placesInConfigs(launches []int, base string, wants []want, count *int) []int {
 	seen, places, at := map[configKey]int{}, make([]int, len(launches)), map[int]int{}
 	for i, launch := range launches {
-		k := &c.l.t.Kernels[c.l.kernels.At(launch)]
-		config := &c.l.t.Configs[k.Config]
-		key := configKey{c.l.names[k.Function].in(base), config.Grid, config.Block, config.DynamicShared}
+		key := c.l.configKey(c.l.kind(launch), base)
 		seen[key]++
 		places[i], at[launch] = seen[key], seen[key]
 	}

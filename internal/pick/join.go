@@ -139,17 +139,10 @@ func meaningful(name string) bool {
 
 // oneProcess tells whether one process launched everything, on one device.
 func (l *Launches) oneProcess() bool {
-	var first *timeline.Queue
-	for i := range l.t.Kernels {
-		q := &l.t.Queues[l.t.Kernels[i].Queue]
-		if first == nil {
-			first = q
-		}
-		if q != first && (q.Process != first.Process || q.Device != first.Device) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.kinds, func(k kind) bool {
+		q, first := &l.t.Queues[k.queue], &l.t.Queues[l.kinds[0].queue]
+		return q.Process != first.Process || q.Device != first.Device
+	})
 }
 
 // Enclosing are the paths of all regions around a result.
@@ -169,13 +162,13 @@ func (c *Counted) Enclosing() map[string]bool {
 // add credits each launch of the timeline to the regions around it.
 func (j *joiner) add() {
 	j.sums, j.byNode, j.oneProcess = map[partKey]*partSum{}, map[uint32][]partKey{}, j.l.oneProcess()
-	type from struct{ place, group, queue uint32 }
-	var known timeline.Memo[from, []account]
-	for i, kernel := range j.l.kernels.All() {
-		k := &j.l.t.Kernels[kernel]
-		f := from{j.l.at.KernelPlace(int(kernel)), j.l.groupsOf[i], k.Queue}
-		accounts := known.At(f.group*7+f.place, f, func() []account { return j.accounts(f.place, int(f.group), &j.l.t.Queues[f.queue]) })
-		ns := max(0, k.Duration())
+	of := make([][]account, len(j.l.kinds))
+	for i := range of {
+		k := &j.l.kinds[i]
+		of[i] = j.accounts(k.place, k.group, &j.l.t.Queues[k.queue])
+	}
+	for i := range j.l.len() {
+		ns, accounts := j.l.ns(i), of[j.l.kindOf.At(uint32(i))]
 		for a := range accounts {
 			accounts[a].add(ns)
 		}

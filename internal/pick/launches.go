@@ -2,27 +2,54 @@ package pick
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // Launches is the kernel launches of a timeline in the order in which they were
 // made, sorted into groups of the same kernel, grid, block and
-// model of GPU.
+// model of GPU. Of each launch some six bytes are kept; what launches share is in
+// their kind. It does not need the kernels and calls of the timeline in memory.
 type Launches struct {
-	t        *timeline.Timeline
-	at       *timeline.Attribution
-	names    []names          // by timeline function
-	kernels  timeline.List    // of the timeline, by the launching call, over all processes
-	groupsOf []uint32         // by launch
-	lasted   timeline.Lengths // by launch, ns
-	groups   []group
-	byKey    map[groupKey]int
-	models   bool // more than one model of GPU
+	t       *timeline.Timeline
+	at      *timeline.Attribution
+	names   []names // by timeline function
+	groups  []group
+	byKey   map[groupKey]int
+	models  bool             // more than one model of GPU
+	kinds   []kind           // by their first launch
+	kindOf  timeline.Numbers // by launch
+	lasted  timeline.Lengths // by launch, ns; 0 for what ends before it starts
+	kernels timeline.List    // by launch: its place in the file, from 0
+	// calledAt is when the launching call of a kernel, by its place in the file, began,
+	// ns; when the kernel did where the call is not known.
+	calledAt func(kernel uint32) int64
+}
+
+// A kind is the launches that differ in time alone.
+type kind struct {
+	launchShape
+	group    int
+	first    int   // launch
+	launches int   // at least one
+	ns       int64 // of them together
+	min, max int64 // ns
+}
+
+// A launchShape is what the launches of a kind share; the numbers are those of the timeline.
+type launchShape struct {
+	function, config, queue uint32
+	place, region           uint32 // see timeline.LaunchedFrom
+	thread                  uint32 // that launched; timeline.None where the call is not known
+	graph                   int64  // 0 outside CUDA graphs, or where a node does not tell its graph
+	node                    bool   // of a CUDA graph
 }
 
 // names are the forms of a kernel's name. Nsight Systems and Nsight Compute
@@ -33,16 +60,6 @@ type names struct {
 	demangled string
 	function  string
 	short     string // for people
-}
-
-// A launch is one of the launches, as they are asked for.
-type launch struct {
-	kernel   int // index into the timeline
-	group    int
-	function uint32 // index into the timeline's functions
-	process  uint32
-	shared   int32 // dynamic shared memory, which is part of ncu's launch configuration
-	ns       int64
 }
 
 type groupKey struct {
@@ -57,93 +74,174 @@ type group struct {
 	id    string
 }
 
-// Load sorts the launches of a timeline.
-func Load(at *timeline.Attribution) *Launches {
-	t := at.Timeline()
-	l := &Launches{t: t, at: at, byKey: map[groupKey]int{}}
-	l.names = make([]names, len(t.Functions))
-	for i, f := range t.Functions {
-		l.names[i] = nameForms(t.Name(f.Mangled), t.Name(f.Demangled), t.Name(f.Short))
-	}
-	l.sort()
-	return l
+// A loader takes the kernels of a timeline in the order of the file. The zero value has
+// none yet.
+type loader struct {
+	known   timeline.Memo[launchShape, uint32]
+	kinds   []kind
+	kindOf  timeline.Numbers
+	lasted  timeline.Lengths
+	last    int64 // when the last was launched
+	n       int
+	shuffle bool // one was launched before the one before it
 }
 
-// sort orders the launches by their calls, then as they began, and groups them.
-func (l *Launches) sort() {
-	t, model := l.t, l.gpuModels()
-	type shape struct{ function, config, queue uint32 }
-	var known timeline.Memo[shape, uint32]
-	groups := make([]uint32, len(t.Kernels)) // by kernel
-	for i := range t.Kernels {
-		k := &t.Kernels[i]
-		l.kernels.Add(uint32(i))
-		groups[i] = known.At(k.Config, shape{k.Function, k.Config, k.Queue}, func() uint32 {
-			c := &t.Configs[k.Config]
-			return uint32(l.groupOf(groupKey{l.names[k.Function].ident, c.Grid, c.Block, model[t.Queues[k.Queue].Device]}, &l.names[k.Function]))
-		})
-	}
-	if !t.KernelsByStart {
-		l.kernels.SortByStart(func(i uint32) int64 { return t.Kernels[i].Start })
-	}
-	l.kernels.SortByStart(func(i uint32) int64 {
-		if call := l.at.KernelLaunch(int(i)); call != timeline.None {
+func (l *loader) add(k *timeline.Kernel, from timeline.LaunchedFrom) {
+	s := launchShape{k.Function, k.Config, k.Queue, from.Place, from.Region, from.Thread, k.GraphID(), k.GraphNode != 0}
+	ns := max(0, k.Duration())
+	number := l.known.At(s.function+31*s.config+127*s.place, s, func() uint32 {
+		l.kinds = append(l.kinds, kind{launchShape: s, first: l.n, min: ns, max: ns})
+		return uint32(len(l.kinds) - 1)
+	})
+	known := &l.kinds[number]
+	known.launches++
+	known.ns += ns
+	known.min, known.max = min(known.min, ns), max(known.max, ns)
+	l.kindOf.Add(number)
+	l.lasted.Add(ns)
+	l.shuffle = l.shuffle || l.n > 0 && from.Start < l.last
+	l.last = from.Start
+	l.n++
+}
+
+// Load sorts the launches of a timeline that is in memory.
+func Load(at *timeline.Attribution) *Launches {
+	var all loader
+	at.EachLaunch(all.add)
+	t := at.Timeline()
+	return all.sorted(at, func(kernel uint32) int64 {
+		if call := at.KernelLaunch(int(kernel)); call != timeline.None {
 			return t.Calls.Start(call)
 		}
-		return t.Kernels[i].Start
+		return t.Kernels[kernel].Start
 	})
-	l.groupsOf, l.lasted = make([]uint32, len(groups)), timeline.MakeLengths(len(groups))
-	for at, i := range l.kernels.All() {
-		l.groupsOf[at] = groups[i]
-		l.lasted.Add(max(0, t.Kernels[i].Duration()))
+}
+
+// ReadLaunches reads the launches of a timeline, without all of it in memory where its
+// file allows that.
+func ReadLaunches(ctx context.Context, f *nsys.File) (*Launches, error) {
+	var all loader
+	var called timeline.Starts
+	at, err := f.Launches(ctx, func(k *timeline.Kernel, from timeline.LaunchedFrom) {
+		all.add(k, from)
+		called.Add(from.Start)
+	})
+	if err != nil {
+		return nil, err
 	}
+	if at != nil {
+		return all.sorted(at, called.At), nil
+	}
+	t, err := f.Timeline(ctx, nsys.Regions|nsys.Machine)
+	if err != nil {
+		return nil, err
+	}
+	return Load(t.Attribute()), nil
+}
+
+// sorted puts the launches in their order, by their calls, then as they began, and groups
+// them in the order of the file.
+func (l *loader) sorted(at *timeline.Attribution, calledAt func(kernel uint32) int64) *Launches {
+	t := at.Timeline()
+	out := &Launches{t: t, at: at, byKey: map[groupKey]int{}, kinds: l.kinds, kindOf: l.kindOf, lasted: l.lasted, calledAt: calledAt}
+	out.names = make([]names, len(t.Functions))
+	for i, f := range t.Functions {
+		out.names[i] = nameForms(t.Name(f.Mangled), t.Name(f.Demangled), t.Name(f.Short))
+	}
+	model := out.gpuModels()
+	for i := range out.kinds {
+		k := &out.kinds[i]
+		c, n := &t.Configs[k.config], &out.names[k.function]
+		k.group = out.groupOf(groupKey{n.ident, c.Grid, c.Block, model[t.Queues[k.queue].Device]}, n)
+	}
+	for i := range l.n {
+		out.kernels.Add(uint32(i))
+	}
+	if !t.KernelsByStart {
+		out.kernels.SortByStart(func(i uint32) int64 { return t.Kernels[i].Start })
+	}
+	if l.shuffle || !t.KernelsByStart {
+		out.kernels.SortByStart(calledAt)
+		out.shuffle()
+	}
+	return out
+}
+
+// shuffle puts what is in the order of the file into that of the launches.
+func (l *Launches) shuffle() {
+	var kindOf timeline.Numbers
+	lasted, numbers := timeline.MakeLengths(l.len()), make([]uint32, len(l.kinds)) // from 1
+	var kinds []kind
+	for at, kernel := range l.kernels.All() {
+		number := &numbers[l.kindOf.At(kernel)]
+		if *number == 0 {
+			kinds = append(kinds, l.kinds[l.kindOf.At(kernel)])
+			*number = uint32(len(kinds))
+			kinds[*number-1].first = at
+		}
+		kindOf.Add(*number - 1)
+		lasted.Add(l.lasted.At(int(kernel)))
+	}
+	l.kinds, l.kindOf, l.lasted = kinds, kindOf, lasted
 }
 
 func (l *Launches) len() int { return l.kernels.Len() }
 
-// launch is that at a place of the order.
-func (l *Launches) launch(at int) launch {
-	kernel := l.kernels.At(at)
-	k := &l.t.Kernels[kernel]
-	return launch{
-		kernel: int(kernel), group: int(l.groupsOf[at]), function: k.Function, process: l.t.Queues[k.Queue].Process,
-		shared: l.t.Configs[k.Config].DynamicShared, ns: l.lasted.At(at),
-	}
-}
-
-// members lists the launches of each group, in order; those that in tells of, all
-// where it is nil.
-func (l *Launches) members(in []bool) [][]uint32 {
-	counts := make([]int, len(l.groups))
-	for i, g := range l.groupsOf {
-		if in == nil || in[i] {
-			counts[g]++
-		}
-	}
-	out := make([][]uint32, len(l.groups))
-	for g, n := range counts {
-		out[g] = make([]uint32, 0, n)
-	}
-	for i, g := range l.groupsOf {
-		if in == nil || in[i] {
-			out[g] = append(out[g], uint32(i))
-		}
-	}
-	return out
-}
+// kind is that of a launch.
+func (l *Launches) kind(at int) *kind { return &l.kinds[l.kindOf.At(uint32(at))] }
 
 // ns is the duration of a launch.
 func (l *Launches) ns(at int) int64 { return l.lasted.At(at) }
 
 // group is that of a launch.
-func (l *Launches) group(at int) int { return int(l.groupsOf[at]) }
+func (l *Launches) group(at int) int { return l.kind(at).group }
 
-// thread is the one that made a launch; timeline.None where the call is not known.
-func (l *Launches) thread(at int) uint32 {
-	if call := l.at.KernelLaunch(int(l.kernels.At(at))); call != timeline.None {
-		return l.t.Calls.Thread(call)
+// find is the launch of a kernel, by its place in the file from 0; -1 where there is none.
+func (l *Launches) find(kernel int) int {
+	switch {
+	case kernel < 0 || kernel >= l.len():
+		return -1
+	case l.kernels.At(kernel) == uint32(kernel): // as a rule
+		return kernel
 	}
-	return timeline.None
+	for at, k := range l.kernels.All() {
+		if k == uint32(kernel) {
+			return at
+		}
+	}
+	return -1
+}
+
+// members lists the launches of each group, in order; those of the kinds that in tells
+// of, all where it is nil.
+func (l *Launches) members(in []bool) [][]uint32 {
+	counts, n := make([]int, len(l.groups)), 0
+	for i := range l.kinds {
+		if k := &l.kinds[i]; in == nil || in[i] {
+			counts[k.group] += k.launches
+			n += k.launches
+		}
+	}
+	room, out := make([]uint32, n), make([][]uint32, len(l.groups))
+	for g, n := range counts {
+		out[g], room = room[:0:n], room[n:]
+	}
+	for i := range l.len() {
+		if k := l.kindOf.At(uint32(i)); in == nil || in[k] {
+			of := &out[l.kinds[k].group]
+			*of = append(*of, uint32(i))
+		}
+	}
+	return out
+}
+
+// matches tells of each kind whether match holds of what was open around its launches.
+func (l *Launches) matches(match func(nvtx.State) bool) []bool {
+	at, out := l.at.PlaceMatcher(match), make([]bool, len(l.kinds))
+	for i := range l.kinds {
+		out[i] = at[l.kinds[i].place]
+	}
+	return out
 }
 
 func nameForms(mangled, demangled, short string) names {
@@ -196,7 +294,7 @@ func (n *names) in(base string) string {
 }
 
 // Keeps reads kernel patterns, exclude first, and tells which kernels of the
-// timeline they keep.
+// timeline, which must be in memory, they keep.
 func (l *Launches) Keeps(include, exclude []string) (func(kernel int) bool, error) {
 	kernels, err := newSelection("kernel_include", "kernel_exclude", "", include, exclude)
 	if err != nil {
@@ -217,11 +315,11 @@ func (l *Launches) pid(process uint32) int {
 }
 
 // describe gives a launch for people; its numbers are left to the caller.
-func (l *Launches) describe(e launch) Launch {
-	k := &l.t.Kernels[e.kernel]
-	q := &l.t.Queues[k.Queue]
+func (l *Launches) describe(at int) Launch {
+	k := l.kind(at)
+	q := &l.t.Queues[k.queue]
 	return Launch{
-		ID: e.kernel + 1, DurationNS: e.ns, Region: l.at.Path(l.at.KernelNode(e.kernel)), Process: l.pid(e.process),
-		Device: int(q.Device), Context: int(q.Context), Stream: int(q.Stream), Graph: k.GraphID(),
+		ID: int(l.kernels.At(at)) + 1, DurationNS: l.ns(at), Region: l.at.Path(k.region), Process: l.pid(q.Process),
+		Device: int(q.Device), Context: int(q.Context), Stream: int(q.Stream), Graph: k.graph,
 	}
 }

@@ -15,12 +15,9 @@ const maxAccept = 4096
 // those of a name within a process that pass the NVTX filter, from 1. Seen with
 // ncu 2025.3: the name is that of --kernel-name-base.
 type numbering struct {
-	base  string
-	of    []int32 // by launch; 0 where the NVTX filter stops it
-	names []numbered
-	// shaky launches come after one of the same name by another thread: the order
-	// may change from run to run.
-	shaky []bool
+	l      *Launches
+	names  []numbered // by their first launch
+	nameOf []int32    // by kind: its name, -1 where the NVTX filter stops it
 }
 
 // numbered are the launches of one name in a process, in their order.
@@ -28,7 +25,9 @@ type numbered struct {
 	nameKey
 	launches []uint32
 	thread   uint32 // that made the first of them
-	shaky    bool   // another one made a later one
+	// shaky is the first launch that another thread made: from there on the order may
+	// change from run to run. len of all launches where one thread made all.
+	shaky int
 }
 
 type nameKey struct {
@@ -41,45 +40,85 @@ func (c *choice) numbering(base string) *numbering {
 	if n := c.numberings[base]; n != nil {
 		return n
 	}
-	c.numberings[base] = c.number(base)
-	return c.numberings[base]
+	n := c.nameKinds(base)
+	n.list()
+	c.numberings[base] = n
+	return n
 }
 
-func (c *choice) number(base string) *numbering {
-	n := &numbering{base: base, of: make([]int32, c.l.len()), shaky: make([]bool, c.l.len())}
+// nameKinds finds the names; list, which goes through all launches, has to follow.
+func (c *choice) nameKinds(base string) *numbering {
+	n := &numbering{l: c.l, nameOf: make([]int32, len(c.l.kinds))}
 	known := map[nameKey]int32{}
-	byFunction := make([][]int32, len(c.l.t.Processes)+1) // by process and function: place in names + 1
-	for i, kernel := range c.l.kernels.All() {
+	for i := range c.l.kinds {
+		n.nameOf[i] = -1
 		if !c.seen[i] {
 			continue
 		}
-		k := &c.l.t.Kernels[kernel]
-		process := c.l.t.Queues[k.Queue].Process
-		in := min(int(process), len(byFunction)-1)
-		if byFunction[in] == nil {
-			byFunction[in] = make([]int32, len(c.l.names))
+		k := &c.l.kinds[i]
+		name := nameKey{c.l.t.Queues[k.queue].Process, c.l.names[k.function].in(base)}
+		at, ok := known[name]
+		if !ok {
+			at = int32(len(n.names))
+			known[name] = at
+			n.names = append(n.names, numbered{nameKey: name, thread: k.thread, shaky: c.l.len()})
 		}
-		at := &byFunction[in][k.Function]
-		if *at == 0 {
-			name := nameKey{process, c.l.names[k.Function].in(base)}
-			if _, ok := known[name]; !ok {
-				n.names = append(n.names, numbered{nameKey: name, thread: c.l.thread(i)})
-				known[name] = int32(len(n.names))
-			}
-			*at = known[name]
+		n.nameOf[i] = at
+		if m := &n.names[at]; k.thread != m.thread {
+			m.shaky = min(m.shaky, k.first)
 		}
-		m := &n.names[*at-1]
-		m.launches = append(m.launches, uint32(i))
-		n.of[i] = int32(len(m.launches))
-		m.shaky = m.shaky || c.l.thread(i) != m.thread
-		n.shaky[i] = m.shaky
 	}
 	return n
 }
 
+// list lists the launches of each name.
+func (n *numbering) list() {
+	counts, all := make([]int, len(n.names)), 0
+	for i, name := range n.nameOf {
+		if name >= 0 {
+			counts[name] += n.l.kinds[i].launches
+			all += n.l.kinds[i].launches
+		}
+	}
+	room := make([]uint32, all)
+	for i, count := range counts {
+		n.names[i].launches, room = room[:0:count], room[count:]
+	}
+	for i := range n.l.len() {
+		if name := n.nameOf[n.l.kindOf.At(uint32(i))]; name >= 0 {
+			m := &n.names[name]
+			m.launches = append(m.launches, uint32(i))
+		}
+	}
+}
+
+// of is the name of a launch; nil where the NVTX filter stops it.
+func (n *numbering) of(launch int) *numbered {
+	if name := n.nameOf[n.l.kindOf.At(uint32(launch))]; name >= 0 {
+		return &n.names[name]
+	}
+	return nil
+}
+
+// number is that of a launch; 0 where the NVTX filter stops it.
+func (n *numbering) number(launch int) int32 {
+	m := n.of(launch)
+	if m == nil {
+		return 0
+	}
+	at, _ := slices.BinarySearch(m.launches, uint32(launch))
+	return int32(at) + 1
+}
+
+// steady tells whether a launch has the same number in every run.
+func (n *numbering) steady(launch int) bool {
+	m := n.of(launch)
+	return m == nil || launch < m.shaky
+}
+
 // numbered tells whether a launch has the same number in every run. A launch
 // that has by its function name has by its mangled name as well.
-func (c *choice) numbered(launch int, base string) bool { return !c.numbering(base).shaky[launch] }
+func (c *choice) numbered(launch int, base string) bool { return c.numbering(base).steady(launch) }
 
 // A want is a launch to be counted by its number: any of accept will do.
 type want struct {
@@ -167,10 +206,10 @@ func (c *choice) byNumber(wants []want) (best *translation, why fact.Fact) {
 func (c *choice) byNumberOf(base string, wants []want) way {
 	chosen, exact, named := map[int]bool{}, map[int]string{}, map[string]bool{}
 	wants = slices.Clone(wants)
-	shaky := c.numbering(base).shaky
+	numbers := c.numbering(base)
 	for k := range wants {
 		w := &wants[k]
-		w.accept = slices.DeleteFunc(slices.Clone(w.accept), func(i int) bool { return shaky[i] })
+		w.accept = slices.DeleteFunc(slices.Clone(w.accept), func(i int) bool { return !numbers.steady(i) })
 		def := &c.l.groups[w.group]
 		if len(w.accept) == 0 {
 			return way{why: fact.New(closedThreads, fact.Kernel("kernel", def.names.short))}
@@ -183,18 +222,18 @@ func (c *choice) byNumberOf(base string, wants []want) way {
 		}
 	}
 	n := c.numbersOf(base, named)
-	numbers := n.cover(wants)
+	taken := n.cover(wants)
 	var list []string
 	for name := range named {
 		list = append(list, name)
 	}
 	slices.Sort(list)
-	id, err := ncu.KernelIDs(list, numbers, c.p.MaxFilter)
+	id, err := ncu.KernelIDs(list, taken, c.p.MaxFilter)
 	if err != nil {
 		return way{why: fact.New(closedFilter, fact.Error("error", err))}
 	}
 	r := runPlan{Run: Run{Way: WayNumbers, KernelID: id, KernelNameBase: base, FilterMode: "global"}}
-	for _, i := range n.launches(numbers) {
+	for _, i := range n.launches(taken) {
 		r.picks = append(r.picks, planned{i, cmp.Or(exact[i], c.roleOf(i, chosen))})
 	}
 	return way{t: &translation{way: wayNumbers, runs: []runPlan{r}}}

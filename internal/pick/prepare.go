@@ -18,11 +18,12 @@ func (c *choice) prepare() {
 	if !c.plain && slices.ContainsFunc(c.l.groups, func(g group) bool { return g.names.mangled != "" }) {
 		bases = append(bases, baseMangled)
 	}
-	numberings, configs := make([]*numbering, len(bases)), make([][]*configuration, len(bases))
+	configs := make([][]*configuration, len(bases))
 	var beside sync.WaitGroup
 	for i, base := range bases {
-		if !c.p.Partial {
-			beside.Go(func() { numberings[i] = c.number(base) })
+		if !c.p.Partial && c.numberings[base] == nil {
+			c.numberings[base] = c.nameKinds(base)
+			beside.Go(c.numberings[base].list)
 		}
 		if ncu.PerLaunchConfig(c.p.Version) {
 			beside.Go(func() { configs[i] = c.findConfigurations(base) })
@@ -37,9 +38,6 @@ func (c *choice) prepare() {
 	})
 	beside.Wait()
 	for i, base := range bases {
-		if numberings[i] != nil {
-			c.numberings[base] = numberings[i]
-		}
 		if configs[i] != nil {
 			c.configs[base] = configs[i]
 		}

@@ -68,9 +68,13 @@ func (c *choice) serving(groups []int) *Serving {
 	}
 	for _, g := range groups {
 		with, decodes := map[Prompts]int{}, false
-		for _, i := range c.members[g] {
-			if p := s.promptsOf(steps[c.l.at.KernelPlace(int(c.l.kernels.At(int(i))))]); p.N > 0 {
-				with[p]++
+		for i := range c.l.kinds {
+			k := &c.l.kinds[i]
+			if k.group != g || !c.in[i] {
+				continue
+			}
+			if p := s.promptsOf(steps[k.place]); p.N > 0 {
+				with[p] += k.launches
 			} else {
 				decodes = true
 			}
@@ -128,10 +132,10 @@ func (c *choice) narrow(s *Serving) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	match, shown := c.l.at.KernelMatcher(filter.match), make([]bool, len(c.l.groups))
-	for i, kernel := range c.l.kernels.All() {
-		c.seen[i] = c.seen[i] && match(int(kernel))
-		shown[c.l.group(i)] = shown[c.l.group(i)] || c.seen[i]
+	match, shown := c.l.matches(filter.match), make([]bool, len(c.l.groups))
+	for i := range c.l.kinds {
+		c.seen[i] = c.seen[i] && match[i]
+		shown[c.l.kinds[i].group] = shown[c.l.kinds[i].group] || c.seen[i]
 	}
 	c.ranked = slices.DeleteFunc(c.ranked, func(g int) bool {
 		if shown[g] {
@@ -162,9 +166,10 @@ func (l *Launches) steps() (list []engine.Step) {
 // most GPU time; the fewest among equals, 0 where no name tells.
 func (l *Launches) decodeBatch(steps map[uint32]engine.Step) int {
 	times := map[int]int64{}
-	for i, kernel := range l.kernels.All() {
-		if s := steps[l.at.KernelPlace(int(kernel))]; s.Kind == engine.Decode && s.Generation > 0 {
-			times[s.Generation] += l.ns(i)
+	for i := range l.kinds {
+		k := &l.kinds[i]
+		if s := steps[k.place]; s.Kind == engine.Decode && s.Generation > 0 {
+			times[s.Generation] += k.ns
 		}
 	}
 	best := 0
@@ -180,9 +185,9 @@ func (l *Launches) decodeBatch(steps map[uint32]engine.Step) int {
 // steps.
 func (l *Launches) graphNodes() float64 {
 	nodes, steps := 0, len(l.steps())
-	for i := range l.t.Kernels {
-		if l.t.Kernels[i].GraphNode != 0 {
-			nodes++
+	for i := range l.kinds {
+		if k := &l.kinds[i]; k.node {
+			nodes += k.launches
 		}
 	}
 	if steps == 0 {
@@ -193,20 +198,20 @@ func (l *Launches) graphNodes() float64 {
 
 // StepRanges are NVTX expressions that select the steps of a serving engine, where
 // most of the GPU time is in them; nil where not.
-func (t *Traced) StepRanges() []string {
-	steps := t.at.PlaceSteps()
+func (l *Launches) StepRanges() []string {
+	steps := l.at.PlaceSteps()
 	var in, all int64
-	for i := range t.timeline.Kernels {
-		ns := max(0, t.timeline.Kernels[i].Duration())
-		all += ns
-		if _, ok := steps[t.at.KernelPlace(i)]; ok {
-			in += ns
+	for i := range l.kinds {
+		k := &l.kinds[i]
+		all += k.ns
+		if _, ok := steps[k.place]; ok {
+			in += k.ns
 		}
 	}
 	if 2*in <= all {
 		return nil
 	}
-	return stepExprs(t.at, nil)
+	return stepExprs(l.at, nil)
 }
 
 // stepExprs are NVTX expressions that select the steps of a serving engine, one for

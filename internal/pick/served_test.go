@@ -89,21 +89,21 @@ func TestServing(t *testing.T) {
 // selects all of them and nothing else.
 func TestStepRanges(t *testing.T) {
 	b := servedTimeline()
-	traced := Trace(&b.t)
+	traced := Load(b.t.Attribute())
 	ranges := traced.StepRanges()
 	if !slices.Equal(ranges, []string{"regex:context_.*_generation_"}) {
 		t.Fatalf("got %q", ranges)
 	}
-	f, err := ResolveFilters(ranges, nil, traced.seen())
+	f, err := ResolveFilters(ranges, nil, traced.ranges())
 	if err != nil || !slices.Equal(f.Include, []string{"regex:context_.*_generation_/"}) {
 		t.Errorf("got %q, %v", f.Include, err)
 	}
-	targets, err := Choose(traced.launches, Policy{Include: ranges, Served: true, Partial: true})
+	targets, err := Choose(traced, Policy{Include: ranges, Served: true, Partial: true})
 	if err != nil || targets.Totals.RegionLaunches != targets.Totals.Launches {
 		t.Errorf("of %d launches %d are in steps: %v", targets.Totals.Launches, targets.Totals.RegionLaunches, err)
 	}
 	b.t.Ranges = nil
-	if got := Trace(&b.t).StepRanges(); got != nil {
+	if got := Load(b.t.Attribute()).StepRanges(); got != nil {
 		t.Errorf("without steps %q", got)
 	}
 	domain := servedTimeline()
@@ -111,8 +111,8 @@ func TestStepRanges(t *testing.T) {
 	for i := range domain.t.Ranges {
 		domain.t.Ranges[i].Domain, domain.t.Ranges[i].Name = 1, domain.name("[Executor] _forward_step 3: 0 ctx reqs, 8 gen reqs")
 	}
-	traced = Trace(&domain.t)
-	if f, err = ResolveFilters(traced.StepRanges(), nil, traced.seen()); err != nil || !slices.Equal(f.Include, []string{"regex:TensorRT-LLM@_forward_step.* gen reqs/"}) {
+	traced = Load(domain.t.Attribute())
+	if f, err = ResolveFilters(traced.StepRanges(), nil, traced.ranges()); err != nil || !slices.Equal(f.Include, []string{"regex:TensorRT-LLM@_forward_step.* gen reqs/"}) {
 		t.Errorf("got %q, %v", f.Include, err)
 	}
 }
@@ -129,7 +129,7 @@ func TestStepsMade(t *testing.T) {
 	b.launch(thread, queue, graph, small, 5_000)
 	b.launch(thread, queue, rare, small, 5_000)
 	end()
-	traced := Trace(&b.t)
+	traced := Load(b.t.Attribute())
 	c := &Counting{
 		Ncu:      plan.Ncu{CLI: plan.NcuCLI{ReplayMode: plan.ReplayKernel, TargetProcesses: "all", ProfileFromStart: true}, Pick: plan.Pick{Enable: true}},
 		Timeline: traced, Window: true, Ranges: traced.StepRanges(), Client: true, Say: func(string) {},
@@ -168,7 +168,7 @@ func TestStepsMade(t *testing.T) {
 // by configuration in any replay mode; with one count of all launches ncu ends it.
 func TestCountedInSteps(t *testing.T) {
 	b := servedTimeline()
-	traced := Trace(&b.t)
+	traced := Load(b.t.Attribute())
 	count := func(n plan.Ncu) (got Request, regions *RegionOptions) {
 		c := &Counting{
 			Ncu: n, Base: ncu.Options{Command: []string{"true"}, Output: "run", Kill: true}, Timeline: traced, Window: true, Ranges: traced.StepRanges(), Say: func(string) {},

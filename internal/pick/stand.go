@@ -63,7 +63,7 @@ func stand(l *Launches, results []Counted, v *Verification) *standing {
 	}
 	s.groupOf = make([]uint32, l.len())
 	for i, kernel := range l.kernels.All() {
-		s.groupOf[kernel] = l.groupsOf[i]
+		s.groupOf[kernel] = uint32(l.group(i))
 	}
 	ids := map[string]int{}
 	for g := range l.groups {
@@ -227,7 +227,7 @@ func (t *groupTimes) durations(g int, c *Counted) []int64 {
 	}
 	var list []int64
 	for _, i := range t.members[g] {
-		if here[l.at.KernelPlace(int(l.kernels.At(int(i))))] {
+		if here[l.kind(int(i)).place] {
 			list = append(list, l.ns(int(i)))
 		}
 	}
@@ -239,9 +239,14 @@ func (t *groupTimes) durations(g int, c *Counted) []int64 {
 // middle of a sorted list, the lower of two.
 func middle(list []int64) int64 { return list[(len(list)-1)/2] }
 
-// paths are the regions around the launch of a kernel, one for each stack.
+// paths are the regions around the launch of a kernel, one for each stack; none where
+// there is no such kernel.
 func (l *Launches) paths(kernel int) []string {
-	return l.pathsOf(l.at.Places()[l.at.KernelPlace(kernel)].Own)
+	at := l.find(kernel)
+	if at < 0 {
+		return nil
+	}
+	return l.pathsOf(l.at.Places()[l.kind(at).place].Own)
 }
 
 func (l *Launches) pathsOf(own []uint32) (out []string) {

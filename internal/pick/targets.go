@@ -120,7 +120,11 @@ type Group struct {
 // Fits tells whether the launches that were chosen are those of this timeline.
 func (t *Targets) Fits(l *Launches) bool {
 	same := func(launch *Launch) bool {
-		return launch == nil || launch.ID >= 1 && launch.ID <= len(l.t.Kernels) && l.t.Kernels[launch.ID-1].Duration() == launch.DurationNS
+		if launch == nil {
+			return true
+		}
+		at := l.find(launch.ID - 1)
+		return at >= 0 && l.ns(at) == launch.DurationNS
 	}
 	return !slices.ContainsFunc(t.Groups, func(g Group) bool { return g.Chosen && !(same(&g.Typical) && same(g.Slowest)) })
 }

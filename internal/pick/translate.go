@@ -182,9 +182,9 @@ func (c *choice) settle(t *translation) {
 		r := &t.runs[i]
 		r.Seconds = c.cost.process()
 		for _, p := range r.picks {
-			e := c.l.launch(p.launch)
-			r.Seconds += c.cost.launch(p.launch, e.ns)
-			typical[e.group] = typical[e.group] || c.isTypical(p.launch)
+			g := c.l.group(p.launch)
+			r.Seconds += c.cost.launch(p.launch, c.l.ns(p.launch))
+			typical[g] = typical[g] || c.isTypical(p.launch)
 		}
 		t.seconds += r.Seconds
 		r.Seconds = round3(r.Seconds)
@@ -287,8 +287,7 @@ func (c *choice) findMedian(g int) int {
 	for _, i := range c.members[g] {
 		ns = append(ns, c.l.ns(int(i)))
 	}
-	slices.Sort(ns)
-	median := ns[(len(ns)-1)/2]
+	median := lowerMedian(ns)
 	at := slices.IndexFunc(c.members[g], func(i uint32) bool { return c.l.ns(int(i)) == median })
 	return int(c.members[g][at])
 }
@@ -398,15 +397,18 @@ func (c *choice) firstLaunches(groups []int) (*translation, error) {
 	t := &translation{way: wayFirst}
 	for i, pass := range f.Passes {
 		r := runPlan{Run: Run{Way: WayFirst, KernelName: pass, KernelNameBase: base, FilterMode: "global", Note: partsOf(f)}}
-		met := map[int]bool{}
+		met, named := map[int]bool{}, make([]bool, len(c.l.kinds)) // by kind: a launch that ncu counts
+		for k := range named {
+			named[k] = c.seen[k] && slices.Contains(f.Names[i], c.l.names[c.l.kinds[k].function].in(base))
+		}
 		for at := range c.l.len() {
-			e := c.l.launch(at)
-			if !c.seen[at] || !slices.Contains(f.Names[i], c.l.names[e.function].in(base)) {
+			k := c.l.kindOf.At(uint32(at))
+			if !named[k] {
 				continue
 			}
 			r.picks = append(r.picks, planned{at, c.roleOf(at, chosen)})
-			if chosen[e.group] && !met[e.group] {
-				met[e.group] = true
+			if g := c.l.kinds[k].group; chosen[g] && !met[g] {
+				met[g] = true
 				r.LaunchCount = len(r.picks)
 			}
 		}

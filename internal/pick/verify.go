@@ -91,7 +91,7 @@ type verifier struct {
 	l       *Launches
 	filter  *regionFilter
 	planned map[string][]expected // by group, not met yet
-	in      []bool                // by launch
+	in      []bool                // by kind
 	totalNS []int64               // by group, within the regions
 	medians []int64
 	loose   map[looseKey]int
@@ -114,11 +114,11 @@ type looseKey struct {
 
 func (v *verifier) index() {
 	l := v.l
-	v.in, v.totalNS, v.medians, v.loose = make([]bool, l.len()), make([]int64, len(l.groups)), make([]int64, len(l.groups)), map[looseKey]int{}
-	match, main := l.at.KernelMatcher(v.filter.match), l.main(v.t.MainRegions)
-	for i, kernel := range l.kernels.All() {
-		if v.in[i] = (v.filter.all() || match(int(kernel))) && main(int(kernel)); v.in[i] {
-			v.totalNS[l.groupsOf[i]] += l.ns(i)
+	v.totalNS, v.medians, v.loose = make([]int64, len(l.groups)), make([]int64, len(l.groups)), map[looseKey]int{}
+	v.in = l.main(l.matches(v.filter.match), v.t.MainRegions)
+	for i := range l.kinds {
+		if k := &l.kinds[i]; v.in[i] {
+			v.totalNS[k.group] += k.ns
 		}
 	}
 	var durations []int64
@@ -127,8 +127,7 @@ func (v *verifier) index() {
 		for _, i := range members {
 			durations = append(durations, l.ns(int(i)))
 		}
-		slices.Sort(durations)
-		v.medians[g] = durations[(len(durations)-1)/2]
+		v.medians[g] = lowerMedian(durations)
 		k := l.groups[g].key
 		n := l.groups[g].names
 		list := []string{n.function, n.demangled, n.short}

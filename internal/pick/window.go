@@ -39,36 +39,33 @@ func (c *choice) configurations(base string) []*configuration {
 }
 
 func (c *choice) findConfigurations(base string) []*configuration {
-	type shape struct {
-		config uint32
-		of     *configuration
-	}
-	byKey, byFunction := map[configKey]*configuration{}, make([][]shape, len(c.l.names)) // a function has few shapes
+	byKey, of := map[configKey]*configuration{}, make([]*configuration, len(c.l.kinds)) // by kind; nil where the NVTX filter stops it
 	var list []*configuration
-	for i, kernel := range c.l.kernels.All() {
+	for i := range c.l.kinds {
 		if !c.seen[i] {
 			continue
 		}
-		k := &c.l.t.Kernels[kernel]
-		known := byFunction[k.Function]
-		var f *configuration
-		if at := slices.IndexFunc(known, func(s shape) bool { return s.config == k.Config }); at >= 0 {
-			f = known[at].of
-		} else {
-			config := &c.l.t.Configs[k.Config]
-			key := configKey{c.l.names[k.Function].in(base), config.Grid, config.Block, config.DynamicShared}
-			if f = byKey[key]; f == nil {
-				f = &configuration{configKey: key}
-				byKey[key] = f
-				list = append(list, f)
-			}
-			byFunction[k.Function] = append(known, shape{k.Config, f})
+		key := c.l.configKey(&c.l.kinds[i], base)
+		f := byKey[key]
+		if f == nil {
+			f = &configuration{configKey: key}
+			byKey[key] = f
+			list = append(list, f)
 		}
-		if len(f.first) < maxSkip+maxCount {
+		of[i] = f
+	}
+	for i := range c.l.len() {
+		if f := of[c.l.kindOf.At(uint32(i))]; f != nil && len(f.first) < maxSkip+maxCount {
 			f.first = append(f.first, i)
 		}
 	}
 	return list
+}
+
+// configKey is the configuration of launches by a form of the names.
+func (l *Launches) configKey(k *kind, base string) configKey {
+	c := &l.t.Configs[k.config]
+	return configKey{l.names[k.function].in(base), c.Grid, c.Block, c.DynamicShared}
 }
 
 func (c *choice) windows(groups []int, base string, named map[string]bool) *windows {

@@ -18,7 +18,7 @@ import (
 )
 
 // stepsTimeline has one kernel in a range of that name.
-func stepsTimeline(name string) *pick.Traced {
+func stepsTimeline(name string) *pick.Launches {
 	t := &timeline.Timeline{Names: []string{"", "_Z1fv", "f()", "f", name}}
 	t.Processes = []timeline.Process{{PID: 7}}
 	t.Threads = []timeline.Thread{{TID: 8}}
@@ -29,7 +29,7 @@ func stepsTimeline(name string) *pick.Traced {
 	t.Calls.Add(timeline.Call{Start: 110, End: 120, Correlation: 1})
 	t.Kernels = []timeline.Kernel{{Start: 130, End: 190, Correlation: 1}}
 	t.Ranges = []timeline.Range{{Start: 100, End: 200, Name: 4, EndThread: timeline.None, Payload: timeline.None, Kind: timeline.PushPop}}
-	return pick.Trace(t)
+	return pick.Load(t.Attribute())
 }
 
 // TestBeginning: a server is counted from where its own profiler is switched on, else in

@@ -108,7 +108,7 @@ func captureCounters(ctx context.Context, j *job) (capture.Outcome, error) {
 		if workload.Serves(j.plan) {
 			name = windowTimeline(j.store)
 		}
-		var t *pick.Traced
+		var t *pick.Launches
 		if name != "" {
 			var err error
 			if t, err = pick.ReadTrace(ctx, j.store.Path(name)); err != nil {

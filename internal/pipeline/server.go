@@ -158,7 +158,7 @@ type beginning struct {
 // beginning chooses where counting begins: where the server's own profiler is switched on, else
 // in steps that the timeline names, else at ranges of modules of an annotated server, else at its
 // start. Zero for other programs.
-func (j *job) beginning(t *pick.Traced) (beginning, error) {
+func (j *job) beginning(t *pick.Launches) (beginning, error) {
 	if !workload.Serves(j.plan) {
 		return beginning{}, nil
 	}

@@ -46,8 +46,9 @@ type Attribution struct {
 	opCalls     []uint32 // by work as EachOp counts it: the call that launched it, or None
 	sharedCalls int      // that have their correlation id from an earlier one
 	places      *places
-	all         *allWork // of measured
-	setNodes    []uint32 // by set: the region of callNode, as far as asked for; 0 is not yet
+	mainTimes   *placeTimes // of placeTimes, once asked for
+	all         *allWork    // of measured
+	setNodes    []uint32    // by set: the region of callNode, as far as asked for; 0 is not yet
 	lost        struct{ deep, stacks, open, held, noCall int64 }
 }
 

@@ -3,6 +3,7 @@ package timeline
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -130,6 +131,54 @@ func TestFlowEqualsMemory(t *testing.T) {
 			if !ok || asText(t, collect(gaps)) != asText(t, want) || len(want.Rows) == 0 || gaps.Len != len(want.Rows) {
 				t.Fatalf("seed %d, query %d: gaps %v\n%s\n%s", seed, i, ok, asText(t, collect(gaps)), asText(t, want))
 			}
+		}
+	}
+}
+
+// TestFlowLaunchesEqualMemory: kernels that come in a flow are launched from the same
+// places, and the regions that the program is about are the same.
+func TestFlowLaunchesEqualMemory(t *testing.T) {
+	type launch struct {
+		Kernel
+		from LaunchedFrom
+		path string
+		all  []string
+	}
+	list := func(a func(func(*Kernel, LaunchedFrom)) *Attribution) (out []launch, main []uint32) {
+		at := a(func(k *Kernel, from LaunchedFrom) { out = append(out, launch{Kernel: *k, from: from}) })
+		for i := range out {
+			l := &out[i]
+			l.path = at.Path(l.from.Region)
+			for _, id := range at.Places()[l.from.Place].All {
+				l.all = append(l.all, at.Path(id))
+			}
+			l.from.Place = 0 // numbered as they come, which the other work has part in
+		}
+		return out, at.MainRegions()
+	}
+	for seed := range uint64(20) {
+		tl := busyProgram(seed)
+		if seed%2 == 0 { // the regions that hold the time begin late
+			tl.Names[4] = "warm-up"
+		}
+		want, wantMain := list(func(visit func(*Kernel, LaunchedFrom)) *Attribution {
+			a := tl.Attribute()
+			a.EachLaunch(visit)
+			return a
+		})
+		got, gotMain := list(func(visit func(*Kernel, LaunchedFrom)) *Attribution {
+			made, flow := flowing(tl)
+			a, ok := made.FlowLaunches(flow, visit)
+			if !ok {
+				t.Fatalf("seed %d: the flow is broken", seed)
+			}
+			return a
+		})
+		if !reflect.DeepEqual(got, want) || len(want) == 0 {
+			t.Fatalf("seed %d: launches\n%+v\n%+v", seed, got[:3], want[:3])
+		}
+		if !slices.Equal(gotMain, wantMain) {
+			t.Fatalf("seed %d: main regions %v, want %v", seed, gotMain, wantMain)
 		}
 	}
 }

@@ -55,14 +55,10 @@ func (a *Attribution) steps(list []uint32) []uint32 {
 
 // kernelTimes is the kernel time of each region, with that of nested ones.
 func (a *Attribution) kernelTimes() []int64 {
-	at := make([]int64, len(a.Places()))
-	for i := range a.t.Kernels {
-		at[a.places.kernel.at(uint32(i))] += max(0, a.t.Kernels[i].Duration())
-	}
 	ns := make([]int64, len(a.nodes))
-	for p := range at {
+	for p, at := range a.placeTimes().list {
 		for _, id := range a.places.list[p].All {
-			ns[id] += at[p]
+			ns[id] += at.ns
 		}
 	}
 	return ns
@@ -115,24 +111,16 @@ func (a *Attribution) holdMost(list []uint32) bool {
 	if len(list) == 0 {
 		return false
 	}
-	inside := a.InRegions(list)
-	first := int64(0)
-	found := false
-	for i := range a.t.Kernels {
-		if k := &a.t.Kernels[i]; inside[a.places.kernel.at(uint32(i))] && (!found || k.Start < first) {
-			first, found = k.Start, true
-		}
-	}
-	var in, all int64
-	for i := range a.t.Kernels {
-		k := &a.t.Kernels[i]
-		if k.Start < first {
+	inside, times := a.InRegions(list), a.placeTimes()
+	first := placeTime{}
+	var in int64
+	for p, at := range times.list {
+		if !inside[p] || !at.any {
 			continue
 		}
-		all += max(0, k.Duration())
-		if inside[a.places.kernel.at(uint32(i))] {
-			in += max(0, k.Duration())
+		if in += at.ns; !first.any || at.first < first.first {
+			first = at
 		}
 	}
-	return found && 2*in >= all
+	return first.any && 2*in >= times.total-first.before
 }

@@ -9,11 +9,12 @@ import (
 // An Op is one piece of GPU work.
 type Op struct {
 	Kind        OpKind
-	what        uint32 // function of a kernel, kind of a copy; 0 of others
-	Index       int    // in the slice of its kind
-	Start, End  int64  // ns
-	Queue       uint32 // index into Queues
-	Correlation uint32 // as of a Kernel
+	what        uint32  // function of a kernel, kind of a copy; 0 of others
+	Index       int     // in the slice of its kind
+	Start, End  int64   // ns
+	Queue       uint32  // index into Queues
+	Correlation uint32  // as of a Kernel
+	kernel      *Kernel // that it is, where it came in a flow and is visited
 }
 
 // OpKind says which slice of the timeline an Op lies in.
@@ -30,19 +31,19 @@ const (
 func (t *Timeline) eachOp(f func(Op)) {
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
-		f(Op{OpKernel, k.Function, i, k.Start, k.End, k.Queue, k.Correlation})
+		f(Op{OpKernel, k.Function, i, k.Start, k.End, k.Queue, k.Correlation, nil})
 	}
 	for i := range t.Copies {
 		c := &t.Copies[i]
-		f(Op{OpCopy, uint32(c.Kind), i, c.Start, c.End, c.Queue, c.Correlation})
+		f(Op{OpCopy, uint32(c.Kind), i, c.Start, c.End, c.Queue, c.Correlation, nil})
 	}
 	for i := range t.Sets {
 		s := &t.Sets[i]
-		f(Op{OpSet, 0, i, s.Start, s.End, s.Queue, s.Correlation})
+		f(Op{OpSet, 0, i, s.Start, s.End, s.Queue, s.Correlation, nil})
 	}
 	for i := range t.Graphs {
 		g := &t.Graphs[i]
-		f(Op{OpGraph, 0, i, g.Start, g.End, g.Queue, g.Correlation})
+		f(Op{OpGraph, 0, i, g.Start, g.End, g.Queue, g.Correlation, nil})
 	}
 }
 
@@ -50,16 +51,16 @@ func (t *Timeline) opAt(kind OpKind, i int) Op {
 	switch kind {
 	case OpKernel:
 		k := &t.Kernels[i]
-		return Op{OpKernel, k.Function, i, k.Start, k.End, k.Queue, k.Correlation}
+		return Op{OpKernel, k.Function, i, k.Start, k.End, k.Queue, k.Correlation, nil}
 	case OpCopy:
 		c := &t.Copies[i]
-		return Op{OpCopy, uint32(c.Kind), i, c.Start, c.End, c.Queue, c.Correlation}
+		return Op{OpCopy, uint32(c.Kind), i, c.Start, c.End, c.Queue, c.Correlation, nil}
 	case OpSet:
 		s := &t.Sets[i]
-		return Op{OpSet, 0, i, s.Start, s.End, s.Queue, s.Correlation}
+		return Op{OpSet, 0, i, s.Start, s.End, s.Queue, s.Correlation, nil}
 	default:
 		g := &t.Graphs[i]
-		return Op{OpGraph, 0, i, g.Start, g.End, g.Queue, g.Correlation}
+		return Op{OpGraph, 0, i, g.Start, g.End, g.Queue, g.Correlation, nil}
 	}
 }
 
@@ -201,7 +202,7 @@ func (h *opHead) advance(t *Timeline) bool {
 		k := &h.rest[0]
 		h.rest = h.rest[1:]
 		h.op.Index++
-		h.op.Start, h.op.End, h.op.Queue, h.op.Correlation, h.op.what = k.Start, k.End, k.Queue, k.Correlation, k.Function
+		h.op.Start, h.op.End, h.op.Queue, h.op.Correlation, h.op.what, h.op.kernel = k.Start, k.End, k.Queue, k.Correlation, k.Function, k
 		return true
 	}
 	if h.next == h.n {

@@ -24,8 +24,13 @@ type places struct {
 	byKey  map[string]uint32
 	bySet  []uint32          // by set: place + 1, where there are no start/end ranges
 	byPair map[uint64]uint32 // by state, where there are
-	kernel runs              // of each kernel
+	kernel runs              // of each kernel that is in memory
+	graph  []uint32          // of each whole graph, where kernels come in a flow
 	key    []byte
+}
+
+func newPlaces() *places {
+	return &places{list: []Place{{}}, byKey: map[string]uint32{"": outside}, byPair: map[uint64]uint32{}}
 }
 
 // outside is the place of work that was launched in no region, or of which the call
@@ -47,8 +52,11 @@ func (a *Attribution) KernelPlace(kernel int) uint32 {
 // OpPlace is where any work was launched.
 func (a *Attribution) OpPlace(op Op) uint32 {
 	a.findPlaces()
-	if op.Kind == OpKernel {
+	switch {
+	case op.Kind == OpKernel:
 		return a.places.kernel.at(uint32(op.Index))
+	case op.Kind == OpGraph && a.places.graph != nil:
+		return a.places.graph[op.Index]
 	}
 	return a.callPlace(a.callOf(op))
 }
@@ -58,7 +66,7 @@ func (a *Attribution) findPlaces() {
 	if a.places != nil {
 		return
 	}
-	p := &places{list: []Place{{}}, byKey: map[string]uint32{"": outside}, byPair: map[uint64]uint32{}}
+	p := newPlaces()
 	a.places = p
 	p.bySet = make([]uint32, len(a.sets.ends)+1)
 	for _, call := range a.opCalls[:len(a.t.Kernels)] {
@@ -79,30 +87,30 @@ func (a *Attribution) callPlace(call uint32) uint32 {
 	case a.callOpen == nil:
 		at := &p.bySet[a.callSet.at(call)]
 		if *at == 0 {
-			*at = a.newPlace(call) + 1
+			*at = a.placeOf(a.innermost(call), a.openAround(call)) + 1
 		}
 		return *at - 1
 	}
 	state := a.state(call)
 	place, ok := p.byPair[state]
 	if !ok {
-		place = a.newPlace(call)
+		place = a.placeOf(a.innermost(call), a.openAround(call))
 		p.byPair[state] = place
 	}
 	return place
 }
 
-// newPlace numbers what was open around a call by its regions.
-func (a *Attribution) newPlace(call uint32) uint32 {
+// placeOf numbers what is open by its regions: the innermost range of each stack, and
+// start/end ranges.
+func (a *Attribution) placeOf(stacks, open []uint32) uint32 {
 	p := a.places
-	stacks, open := a.innermost(call), a.openAround(call)
 	p.key = a.stateKey(p.key[:0], stacks, open)
 	if id, ok := p.byKey[string(p.key)]; ok {
 		return id
 	}
 	id := uint32(len(p.list))
 	place := Place{state: a.stateOf(stacks, open)}
-	place.Own, place.All = a.regionsAround(call)
+	place.Own, place.All = a.regionsAround(stacks, open)
 	p.list, p.byKey[string(p.key)] = append(p.list, place), id
 	return id
 }
@@ -127,8 +135,8 @@ func (a *Attribution) stateKey(key []byte, stacks, open []uint32) []byte {
 	return key
 }
 
-// placeMatcher asks match once for each place.
-func (a *Attribution) placeMatcher(match func(nvtx.State) bool) []bool {
+// PlaceMatcher tells for each place whether match holds of what is open there.
+func (a *Attribution) PlaceMatcher(match func(nvtx.State) bool) []bool {
 	answers := make([]bool, len(a.Places()))
 	for i := range answers {
 		answers[i] = match(a.places.list[i].state)
@@ -148,13 +156,13 @@ func (a *Attribution) InRegions(list []uint32) []bool {
 // KernelMatcher tells for each kernel whether match holds of what was open around
 // its launch. Match is asked once for each place.
 func (a *Attribution) KernelMatcher(match func(nvtx.State) bool) func(kernel int) bool {
-	answers := a.placeMatcher(match)
+	answers := a.PlaceMatcher(match)
 	return func(kernel int) bool { return answers[a.places.kernel.at(uint32(kernel))] }
 }
 
 // OpMatcher is KernelMatcher for any piece of GPU work.
 func (a *Attribution) OpMatcher(match func(nvtx.State) bool) func(Op) bool {
-	answers := a.placeMatcher(match)
+	answers := a.PlaceMatcher(match)
 	return func(op Op) bool { return answers[a.OpPlace(op)] }
 }
 
@@ -168,15 +176,15 @@ func (a *Attribution) Around() func(kernel int) (own, all []uint32) {
 	}
 }
 
-func (a *Attribution) regionsAround(call uint32) (own, all []uint32) {
-	for _, r := range a.innermost(call) {
+func (a *Attribution) regionsAround(stacks, open []uint32) (own, all []uint32) {
+	for _, r := range stacks {
 		id := a.rangeNode[r]
 		own = append(own, id)
 		for ; id != 0; id = a.nodes[id].parent {
 			all = append(all, id)
 		}
 	}
-	for _, r := range a.openAround(call) {
+	for _, r := range open {
 		own, all = append(own, a.rangeNode[r]), append(all, a.rangeNode[r])
 	}
 	slices.Sort(own)
