@@ -47,7 +47,7 @@ func (s wantSet) addAll(other wantSet) {
 
 // cover finds numbers that together hold a launch of each want and cost little:
 // of the greedy choices that begin with each number, the cheapest.
-func (n *numbers) cover(wants []want) []int {
+func (n *numbers) cover(wants []accepted) []int {
 	list := n.candidates(wants)
 	all := newWantSet(len(wants))
 	for _, c := range list {
@@ -69,24 +69,31 @@ func (n *numbers) cover(wants []want) []int {
 
 // candidates are the numbers worth weighing: of those that meet the same wants
 // the cheapest, and none that another one beats in both.
-func (n *numbers) candidates(wants []want) []candidate {
-	most := int32(0)
+func (n *numbers) candidates(wants []accepted) []candidate {
+	most, different := int32(0), 0
 	for w := range wants {
-		for _, i := range wants[w].accept {
-			most = max(most, n.number(i))
+		for _, number := range wants[w].numbers {
+			most = max(most, number)
 		}
 	}
 	place := make([]int32, most+1) // by number: place in all + 1
-	var all []candidate
 	for w := range wants {
-		for _, i := range wants[w].accept {
-			number := n.number(i)
-			at := &place[number]
-			if *at == 0 {
-				all = append(all, candidate{number: number, meets: newWantSet(len(wants))})
-				*at = int32(len(all))
+		for _, number := range wants[w].numbers {
+			if place[number] == 0 {
+				different++
+				place[number] = int32(different)
 			}
-			all[*at-1].meets.add(w)
+		}
+	}
+	all, room, size := make([]candidate, different), newWantSet(64*different*((len(wants)+63)/64)), (len(wants)+63)/64
+	for w := range wants {
+		for _, number := range wants[w].numbers {
+			c := &all[place[number]-1]
+			if c.meets == nil {
+				c.number = number
+				c.meets, room = room[:size:size], room[size:]
+			}
+			c.meets.add(w)
 		}
 	}
 	for i := range all {

@@ -18,6 +18,15 @@ type numbering struct {
 	l      *Launches
 	names  []numbered // by their first launch
 	nameOf []int32    // by kind: its name, -1 where the NVTX filter stops it
+
+	typicals map[int]accepted // by group, as far as asked for
+}
+
+// accepted are launches that have the same number in every run, any of which will do, with
+// these numbers.
+type accepted struct {
+	launches []int
+	numbers  []int32
 }
 
 // numbered are the launches of one name in a process, in their order.
@@ -48,7 +57,7 @@ func (c *choice) numbering(base string) *numbering {
 
 // nameKinds finds the names; list, which goes through all launches, has to follow.
 func (c *choice) nameKinds(base string) *numbering {
-	n := &numbering{l: c.l, nameOf: make([]int32, len(c.l.kinds))}
+	n := &numbering{l: c.l, nameOf: make([]int32, len(c.l.kinds)), typicals: map[int]accepted{}}
 	known := map[nameKey]int32{}
 	for i := range c.l.kinds {
 		n.nameOf[i] = -1
@@ -116,6 +125,24 @@ func (n *numbering) steady(launch int) bool {
 	return m == nil || launch < m.shaky
 }
 
+// accepted numbers what a want accepts. Typical launches are asked for again and again.
+func (n *numbering) accepted(w *want) accepted {
+	a, known := n.typicals[w.group]
+	if known && w.exact == "" {
+		return a
+	}
+	a = accepted{}
+	for _, i := range w.accept {
+		if n.steady(i) {
+			a.launches, a.numbers = append(a.launches, i), append(a.numbers, n.number(i))
+		}
+	}
+	if w.exact == "" {
+		n.typicals[w.group] = a
+	}
+	return a
+}
+
 // numbered tells whether a launch has the same number in every run. A launch
 // that has by its function name has by its mangled name as well.
 func (c *choice) numbered(launch int, base string) bool { return c.numbering(base).steady(launch) }
@@ -123,7 +150,7 @@ func (c *choice) numbered(launch int, base string) bool { return c.numbering(bas
 // A want is a launch to be counted by its number: any of accept will do.
 type want struct {
 	group  int
-	accept []int  // launches
+	accept []int  // launches; the typical ones of the group where no role is given
 	exact  string // their role, where it is not told by their duration
 }
 
@@ -205,24 +232,26 @@ func (c *choice) byNumber(wants []want) (best *translation, why fact.Fact) {
 // one of numbers a process, so that each number counts a launch of each name.
 func (c *choice) byNumberOf(base string, wants []want) way {
 	chosen, exact, named := map[int]bool{}, map[int]string{}, map[string]bool{}
-	wants = slices.Clone(wants)
-	numbers := c.numbering(base)
+	accept, numbers := make([]accepted, len(wants)), c.numbering(base)
 	for k := range wants {
 		w := &wants[k]
-		w.accept = slices.DeleteFunc(slices.Clone(w.accept), func(i int) bool { return !numbers.steady(i) })
+		accept[k] = numbers.accepted(w)
 		def := &c.l.groups[w.group]
-		if len(w.accept) == 0 {
+		if len(accept[k].launches) == 0 {
 			return way{why: fact.New(closedThreads, fact.Kernel("kernel", def.names.short))}
 		}
 		chosen[w.group], named[def.names.in(base)] = true, true
-		for _, i := range w.accept {
-			if w.exact != "" && (w.exact != RoleOther || !c.isTypical(i)) {
+		if w.exact == "" {
+			continue
+		}
+		for _, i := range accept[k].launches {
+			if w.exact != RoleOther || !c.isTypical(i) {
 				exact[i] = w.exact
 			}
 		}
 	}
 	n := c.numbersOf(base, named)
-	taken := n.cover(wants)
+	taken := n.cover(accept)
 	var list []string
 	for name := range named {
 		list = append(list, name)
@@ -243,8 +272,8 @@ func (c *choice) byNumberOf(base string, wants []want) way {
 type numbers struct {
 	*numbering
 	c     *choice
-	names []*numbered
-	list  []int // of with
+	names []*numbered // in the order of their launches of the number that was asked for last
+	list  []int       // of with
 }
 
 func (c *choice) numbersOf(base string, named map[string]bool) *numbers {
@@ -261,12 +290,22 @@ func (c *choice) numbersOf(base string, named map[string]bool) *numbers {
 // call.
 func (n *numbers) with(number int32) []int {
 	n.list = n.list[:0]
-	for _, m := range n.names {
-		if int(number) <= len(m.launches) {
-			n.list = append(n.list, int(m.launches[number-1]))
+	for at, m := range n.names {
+		if int(number) > len(m.launches) {
+			continue
+		}
+		// Names come in the same order number for number, nearly, so that few move.
+		launch, to := int(m.launches[number-1]), len(n.list)
+		n.list = append(n.list, launch)
+		for ; to > 0 && n.list[to-1] > launch; to-- {
+			n.list[to] = n.list[to-1]
+		}
+		n.list[to] = launch
+		if to < len(n.list)-1 {
+			copy(n.names[to+1:at+1], n.names[to:at])
+			n.names[to] = m
 		}
 	}
-	slices.Sort(n.list)
 	return n.list
 }
 

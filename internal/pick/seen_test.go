@@ -77,7 +77,7 @@ func foreseen(t *testing.T, l *Launches, test *seenCase) []int {
 		taken = c.numbersOf(base, named).launches(list)
 	} else {
 		c.sort(&selection{&patterns{}, &patterns{}})
-		taken = c.windows(nil, base, named).take(test.run.LaunchSkip, test.run.LaunchCount).taken
+		taken = c.windows(nil, base, named).take(test.run.LaunchSkip, test.run.LaunchCount)
 	}
 	var ids []int
 	for _, i := range taken {

@@ -13,8 +13,8 @@ type windows struct {
 	c         *choice
 	groups    []int
 	chosen    map[int]bool
-	sequences [][]int // first launches of each configuration
-	last      int     // the largest skip that can still hold every group; -1 where none can
+	sequences [][]weighed // first launches of each configuration
+	last      int         // the largest skip that can still hold every group; -1 where none can
 }
 
 type configKey struct {
@@ -27,6 +27,13 @@ type configKey struct {
 type configuration struct {
 	configKey
 	first []int
+}
+
+// A weighed launch is one that windows may take.
+type weighed struct {
+	launch, group int
+	typical       bool
+	seconds       float64
 }
 
 // configurations lists them for a form of the names, in the order in which they
@@ -78,11 +85,13 @@ func (c *choice) windows(groups []int, base string, named map[string]bool) *wind
 		if !named[f.name] {
 			continue
 		}
-		w.sequences = append(w.sequences, f.first)
+		seq := make([]weighed, len(f.first))
 		for n, i := range f.first {
 			g := c.l.group(i)
 			place[g] = max(place[g], n+1)
+			seq[n] = weighed{i, g, c.isTypical(i), c.cost.launch(i, c.l.ns(i))}
 		}
+		w.sequences = append(w.sequences, seq)
 	}
 	for _, g := range groups {
 		w.last = min(w.last, place[g]-1)
@@ -93,7 +102,7 @@ func (c *choice) windows(groups []int, base string, named map[string]bool) *wind
 // A window is a choice of skip and count, and what it takes.
 type window struct {
 	skip, count int
-	taken       []int
+	taken       []int // of the one that search finds
 	missing     []int
 	worth       float64
 }
@@ -109,39 +118,55 @@ func (w *windows) search(one bool) *window {
 		skips = 1
 	}
 	var best *window
+	met := make([]groupMet, len(w.c.l.groups))
 	for count := 1; count <= counts; count++ {
 		for skip := range skips {
-			got := w.take(skip, count)
+			got := w.weigh(skip, count, met)
 			if len(got.missing) > 0 && !one {
 				continue
 			}
 			if best == nil || len(got.missing) < len(best.missing) || len(got.missing) == len(best.missing) && got.worth < best.worth {
-				best = got
+				best = &got
 			}
 		}
 	}
+	if best != nil {
+		best.taken = w.take(best.skip, best.count)
+	}
 	return best
+}
+
+// take lists what a window takes.
+func (w *windows) take(skip, count int) (taken []int) {
+	for _, seq := range w.sequences {
+		for _, e := range part(seq, skip, count) {
+			taken = append(taken, e.launch)
+		}
+	}
+	slices.Sort(taken)
+	return taken
+}
+
+// part is what a window takes of the launches of a configuration.
+func part(seq []weighed, skip, count int) []weighed {
+	return seq[min(skip, len(seq)):min(skip+count, len(seq))]
 }
 
 // groupMet tells whether a window holds a launch of a group, and a typical one.
 type groupMet struct{ any, typical bool }
 
-func (w *windows) take(skip, count int) *window {
+// weigh tells what a window misses and what it is worth; met is room for each group.
+func (w *windows) weigh(skip, count int, met []groupMet) window {
 	c := w.c
-	got := &window{skip: skip, count: count}
-	met := make([]groupMet, len(c.l.groups))
+	got := window{skip: skip, count: count}
+	clear(met)
 	for _, seq := range w.sequences {
-		if skip >= len(seq) {
-			continue
-		}
-		for _, i := range seq[skip:min(skip+count, len(seq))] {
-			g := c.l.group(i)
-			got.taken = append(got.taken, i)
-			got.worth += c.cost.launch(i, c.l.ns(i))
-			met[g].any, met[g].typical = true, met[g].typical || c.isTypical(i)
+		for _, e := range part(seq, skip, count) {
+			got.worth += e.seconds
+			m := &met[e.group]
+			m.any, m.typical = true, m.typical || e.typical
 		}
 	}
-	slices.Sort(got.taken)
 	for _, g := range w.groups {
 		if !met[g].any {
 			got.missing = append(got.missing, g)
