@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"encoding/binary"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // EveryGap lists the gaps that a query chooses, the longest first: there can be more of
@@ -25,7 +27,7 @@ func (s *gapSearch) list() (Stream[GapRow], bool) {
 	if !s.each(g.add) {
 		return Stream[GapRow]{}, false
 	}
-	return Stream[GapRow]{Rows: g.rows, Len: g.n - g.cut, Cut: g.cut, Warnings: s.a.Warnings}, true
+	return Stream[GapRow]{Rows: g.rows, Len: g.n - g.cut, Cut: g.cut, Warnings: s.a.Warnings, Late: g.late}, true
 }
 
 // A gapRecord is a gap with what is told of it.
@@ -50,7 +52,8 @@ type gapKind struct {
 
 // A gapStore keeps gaps in a few bytes each until they are asked for, the longest first.
 // They are found by their end, so that those of one length come by their start: they lie
-// in one chain, of which each record tells only how much later it begins.
+// in one chain, of which each record tells only how much later it begins. Where the chains
+// become many they go to a file.
 type gapStore struct {
 	*gapSearch
 	hosts  *hostRanges
@@ -59,10 +62,12 @@ type gapStore struct {
 	byKey  map[string]uint32
 	lanes  int // of the kinds, one or more
 	n, cut int
+	lost   int // rows that could not be read back, when rows were asked for last
 
 	chains []gapChain
 	slabs  [][]byte
 	chunks uint32
+	spill  gapSpill
 	long   gapHeap // too long for a chain; the only ones where few are wanted
 
 	// For the gap that is added:
@@ -78,8 +83,12 @@ type gapStore struct {
 type gapChain struct {
 	first, last uint32 // chunk + 1; 0 for none
 	used        uint32 // bytes of the last
+	full        uint32 // chunks before the last
 	start       int64  // of the last record
 }
+
+// size is the number of bytes in the chain.
+func (c *gapChain) size() int { return int(c.full)*chunkRoom + int(c.used) }
 
 const (
 	chainedGaps = 1 << 18 // ns; longer gaps are few
@@ -134,13 +143,17 @@ func (g *gapStore) add(x *gap, l gapLaunch) {
 	}
 	g.record = b
 	g.append(c, b)
+	if g.chunks >= spilledChunks && g.spill.write(g) {
+		clear(g.chains)
+		g.chunks = 0
+	}
 }
 
 // append writes bytes to the end of a chain.
 func (g *gapStore) append(c *gapChain, b []byte) {
 	for len(b) > 0 {
 		if c.last == 0 || c.used == chunkRoom {
-			if g.chunks%slabChunks == 0 {
+			if int(g.chunks) == len(g.slabs)*slabChunks {
 				g.slabs = append(g.slabs, make([]byte, slabChunks*chunkSize))
 			}
 			g.chunks++
@@ -148,6 +161,7 @@ func (g *gapStore) append(c *gapChain, b []byte) {
 				c.first = g.chunks
 			} else {
 				binary.LittleEndian.PutUint32(g.chunk(c.last)[chunkRoom:], g.chunks)
+				c.full++
 			}
 			c.last, c.used = g.chunks, 0
 		}
@@ -265,21 +279,38 @@ func (g *gapStore) kind(k *gapKind) uint32 {
 	return id
 }
 
+// late tells of gaps that were found and could not be read back.
+func (g *gapStore) late() []fact.Fact {
+	if g.lost == 0 {
+		return nil
+	}
+	return []fact.Fact{fact.New(CodeRowsSkipped, fact.Name("table", "gaps"), fact.Count("n", g.lost))}
+}
+
 // rows goes through the gaps, the longest first.
 func (g *gapStore) rows(yield func(*GapRow) bool) {
+	made := 0
+	g.lost = 0
 	long := g.long.list // all are found: it need not be a heap any more
 	slices.SortFunc(long, func(x, y gapRecord) int { return compareGaps(g.gap(&x), g.gap(&y)) })
 	w := gapWriter{store: g, short: map[uint32]string{}}
+	visit := func(r *gapRecord) bool {
+		made++
+		return yield(w.row(r))
+	}
 	for i := range long {
-		if !yield(w.row(&long[i])) {
+		if !visit(&long[i]) {
 			return
 		}
 	}
-	for ns, c := range slices.Backward(g.chains) {
-		if c.first != 0 && !g.chain(int64(ns), c, func(r *gapRecord) bool { return yield(w.row(r)) }) {
+	runs := g.spill.readers()
+	for ns := int64(len(g.chains)) - 1; ns >= 0; ns-- {
+		has := g.chains[ns].first != 0 || slices.ContainsFunc(runs, func(r *runReader) bool { return r.ns == ns })
+		if has && !g.ofLength(ns, runs, visit) {
 			return
 		}
 	}
+	g.lost = g.n - g.cut - made
 }
 
 // gap is what compareGaps needs of a record.
@@ -287,10 +318,9 @@ func (g *gapStore) gap(r *gapRecord) gap {
 	return gap{lane: g.kinds[r.kind].lane, start: r.start, end: r.end}
 }
 
-// chain visits the gaps of one length by start, and those of several lanes that start at
-// once by lane.
-func (g *gapStore) chain(ns int64, c gapChain, visit func(*gapRecord) bool) bool {
-	in := chainReader{g: g, next: c.first, last: c.last, used: int(c.used)}
+// ofLength visits the gaps of one length by start, and those of several lanes that start at
+// once by lane: first those of the runs, then those in memory.
+func (g *gapStore) ofLength(ns int64, runs []*runReader, visit func(*gapRecord) bool) bool {
 	var same []gapRecord // that start at once
 	flush := func() bool {
 		if len(same) > 1 {
@@ -304,37 +334,59 @@ func (g *gapStore) chain(ns int64, c gapChain, visit func(*gapRecord) bool) bool
 		same = same[:0]
 		return true
 	}
-	start := int64(0)
-	for in.more() {
-		r := in.record(start, ns)
-		start = r.start
-		if g.lanes == 1 {
-			if !visit(&r) {
+	read := func(in chainReader) bool {
+		for start := int64(0); in.more(); {
+			r := in.record(start, ns)
+			if in.run != nil && in.run.err != nil {
+				return true // what is left of the run is lost, and counted
+			}
+			start = r.start
+			if g.lanes == 1 {
+				if !visit(&r) {
+					return false
+				}
+				continue
+			}
+			if len(same) > 0 && same[0].start != start && !flush() {
 				return false
 			}
+			same = append(same, r)
+		}
+		return true
+	}
+	for _, r := range runs {
+		if r.ns != ns {
 			continue
 		}
-		if len(same) > 0 && same[0].start != start && !flush() {
+		if !read(chainReader{g: g, run: r}) {
 			return false
 		}
-		same = append(same, r)
+		r.next(ns)
+	}
+	if c := &g.chains[ns]; c.first != 0 && !read(chainReader{g: g, next: c.first, last: c.last, used: int(c.used)}) {
+		return false
 	}
 	return flush()
 }
 
-// A chainReader reads the records of a chain.
+// A chainReader reads the records of a chain, or of a segment of a run.
 type chainReader struct {
 	g    *gapStore
-	rest []byte // of the chunk
-	next uint32 // chunk
-	last uint32 // chunk
-	used int    // bytes of the last chunk
+	run  *runReader // nil for a chain
+	rest []byte     // of the chunk
+	next uint32     // chunk
+	last uint32     // chunk
+	used int        // bytes of the last chunk
 }
 
 // more goes on to the next chunk where one is through; false behind the last record.
 func (in *chainReader) more() bool {
 	if len(in.rest) > 0 {
 		return true
+	}
+	if in.run != nil {
+		in.rest = in.run.more()
+		return len(in.rest) > 0
 	}
 	if in.next == 0 {
 		return false
@@ -347,9 +399,12 @@ func (in *chainReader) more() bool {
 	return len(in.rest) > 0
 }
 
-// byte is the next one; what a chain holds is never cut.
+// byte is the next one. What a chain holds is never cut; a run whose file fails is told by
+// its error.
 func (in *chainReader) byte() byte {
-	in.more()
+	if !in.more() {
+		return 0
+	}
 	b := in.rest[0]
 	in.rest = in.rest[1:]
 	return b

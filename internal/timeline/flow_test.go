@@ -183,6 +183,40 @@ func TestFlowLaunchesEqualMemory(t *testing.T) {
 	}
 }
 
+// TestSpilledGaps: gaps that went to a file come back as they were, in their order, as
+// often as they are asked for; what the file does not give any more is counted.
+func TestSpilledGaps(t *testing.T) {
+	usual := spilledChunks
+	defer func() { spilledChunks = usual }()
+	for seed := range uint64(10) {
+		tl, q := busyProgram(seed), Query{WholeDevices: seed%2 == 0}
+		spilledChunks = usual
+		want := asText(t, gapRows(tl, q))
+		spilledChunks = 40
+		search := tl.gapSearch(&q, false)
+		g := newGapStore(search)
+		if !search.each(g.add) || len(g.spill.runs) < 2 {
+			t.Fatalf("seed %d: %d runs in the file", seed, len(g.spill.runs))
+		}
+		s := Stream[GapRow]{Rows: g.rows, Len: g.n, Warnings: search.a.Warnings, Late: g.late}
+		for range 2 {
+			if got := asText(t, collect(s)); got != want || len(g.late()) > 0 {
+				t.Fatalf("seed %d: %v\n%s\n%s", seed, g.late(), got, want)
+			}
+		}
+		if err := g.spill.file.Truncate(g.spill.size / 2); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for range s.Rows {
+			n++
+		}
+		if late := s.Late(); n >= g.n || len(late) != 1 || late[0].Number("n") != float64(g.n-n) {
+			t.Fatalf("seed %d: %d of %d gaps of a file that was cut, %v", seed, n, g.n, late)
+		}
+	}
+}
+
 // TestGapsPlainly: every gap has the calls that reach into it, found plainly, and the
 // gaps come with the longest first.
 func TestGapsPlainly(t *testing.T) {
