@@ -27,6 +27,7 @@ func (s *gapSearch) list() (Stream[GapRow], bool) {
 	if !s.each(g.add) {
 		return Stream[GapRow]{}, false
 	}
+	s.source, s.window, g.hosts = nil, nil, nil // rows need no calls
 	return Stream[GapRow]{Rows: g.rows, Len: g.n - g.cut, Cut: g.cut, Warnings: s.a.Warnings, Late: g.late}, true
 }
 
@@ -68,7 +69,7 @@ type gapStore struct {
 	slabs  [][]byte
 	chunks uint32
 	spill  gapSpill
-	long   gapHeap // too long for a chain; the only ones where few are wanted
+	best   gapHeap // in the place of chains where few are wanted
 
 	// For the gap that is added:
 	key     []byte
@@ -79,7 +80,7 @@ type gapStore struct {
 	frames  map[PythonFrame]int64
 }
 
-// A gapChain has the gaps of one length.
+// A gapChain has the gaps of one length, or of a few lengths where they are long.
 type gapChain struct {
 	first, last uint32 // chunk + 1; 0 for none
 	used        uint32 // bytes of the last
@@ -91,8 +92,10 @@ type gapChain struct {
 func (c *gapChain) size() int { return int(c.full)*chunkRoom + int(c.used) }
 
 const (
-	chainedGaps = 1 << 18 // ns; longer gaps are few
-	chunkSize   = 64      // the last four bytes lead to the next
+	exactGaps   = 1 << 18 // ns; longer gaps are few, and share chains
+	sharedBits  = 14      // lengths of which two differ in these bits alone share a chain
+	chainedGaps = exactGaps + 1<<14
+	chunkSize   = 64 // the last four bytes lead to the next
 	chunkRoom   = chunkSize - 4
 	slabChunks  = 1 << 14
 )
@@ -102,7 +105,7 @@ func newGapStore(s *gapSearch) *gapStore {
 		gapSearch: s, hosts: s.a.hostRanges(), python: s.a.t.pythonSamples(), byKey: map[string]uint32{},
 		times: map[uint32]int64{}, frames: map[PythonFrame]int64{},
 	}
-	g.long.store = g
+	g.best.store = g
 	if s.q.Top == 0 {
 		g.chains = make([]gapChain, chainedGaps)
 	}
@@ -111,29 +114,20 @@ func newGapStore(s *gapSearch) *gapStore {
 
 func (g *gapStore) add(x *gap, l gapLaunch) {
 	g.n++
-	if top := g.q.Top; top > 0 && len(g.long.list) == top {
-		g.cut++
-		worst := g.long.gap(0)
-		if compareGaps(*x, worst) > 0 {
-			return
-		}
-		g.long.list[0] = g.fill(x, l)
-		heap.Fix(&g.long, 0)
+	if top := g.q.Top; top > 0 {
+		g.addBest(x, l, top)
 		return
 	}
 	r := g.fill(x, l)
 	ns := Since(x.start, x.end)
-	if ns >= int64(len(g.chains)) {
-		g.long.list = append(g.long.list, r)
-		if len(g.long.list) == g.q.Top {
-			heap.Init(&g.long)
-		}
-		return
-	}
-	c := &g.chains[ns]
+	at := chainOf(ns)
+	c := &g.chains[at]
 	b := binary.AppendUvarint(g.record[:0], uint64(r.kind))
 	b = binary.AppendVarint(b, r.start-c.start)
 	c.start = r.start
+	if at >= exactGaps {
+		b = binary.AppendVarint(b, ns)
+	}
 	kind := &g.kinds[r.kind]
 	for i := range kind.calls {
 		b = binary.AppendVarint(b, r.ns[i])
@@ -147,6 +141,30 @@ func (g *gapStore) add(x *gap, l gapLaunch) {
 		clear(g.chains)
 		g.chunks = 0
 	}
+}
+
+// addBest keeps a gap as long as it is one of the longest.
+func (g *gapStore) addBest(x *gap, l gapLaunch, top int) {
+	if len(g.best.list) < top {
+		g.best.list = append(g.best.list, g.fill(x, l))
+		if len(g.best.list) == top {
+			heap.Init(&g.best)
+		}
+		return
+	}
+	g.cut++
+	if compareGaps(*x, g.best.gap(0)) <= 0 {
+		g.best.list[0] = g.fill(x, l)
+		heap.Fix(&g.best, 0)
+	}
+}
+
+// chainOf is the chain of gaps of a length, ns. A longer gap is in no lower chain.
+func chainOf(ns int64) int64 {
+	if ns < exactGaps {
+		return ns
+	}
+	return min(exactGaps+(ns-exactGaps)>>sharedBits, chainedGaps-1)
 }
 
 // append writes bytes to the end of a chain.
@@ -291,26 +309,30 @@ func (g *gapStore) late() []fact.Fact {
 func (g *gapStore) rows(yield func(*GapRow) bool) {
 	made := 0
 	g.lost = 0
-	long := g.long.list // all are found: it need not be a heap any more
-	slices.SortFunc(long, func(x, y gapRecord) int { return compareGaps(g.gap(&x), g.gap(&y)) })
+	g.sort(g.best.list) // all are found: it need not be a heap any more
 	w := gapWriter{store: g, short: map[uint32]string{}}
 	visit := func(r *gapRecord) bool {
 		made++
 		return yield(w.row(r))
 	}
-	for i := range long {
-		if !visit(&long[i]) {
+	for i := range g.best.list {
+		if !visit(&g.best.list[i]) {
 			return
 		}
 	}
 	runs := g.spill.readers()
-	for ns := int64(len(g.chains)) - 1; ns >= 0; ns-- {
-		has := g.chains[ns].first != 0 || slices.ContainsFunc(runs, func(r *runReader) bool { return r.ns == ns })
-		if has && !g.ofLength(ns, runs, visit) {
+	for at := int64(len(g.chains)) - 1; at >= 0; at-- {
+		has := g.chains[at].first != 0 || slices.ContainsFunc(runs, func(r *runReader) bool { return r.chain == at })
+		if has && !g.ofChain(at, runs, visit) {
 			return
 		}
 	}
 	g.lost = g.n - g.cut - made
+}
+
+// sort puts the longest first.
+func (g *gapStore) sort(list []gapRecord) {
+	slices.SortFunc(list, func(x, y gapRecord) int { return compareGaps(g.gap(&x), g.gap(&y)) })
 }
 
 // gap is what compareGaps needs of a record.
@@ -318,13 +340,14 @@ func (g *gapStore) gap(r *gapRecord) gap {
 	return gap{lane: g.kinds[r.kind].lane, start: r.start, end: r.end}
 }
 
-// ofLength visits the gaps of one length by start, and those of several lanes that start at
-// once by lane: first those of the runs, then those in memory.
-func (g *gapStore) ofLength(ns int64, runs []*runReader, visit func(*gapRecord) bool) bool {
-	var same []gapRecord // that start at once
+// ofChain visits the gaps of a chain, those of the runs before those in memory: they come
+// by start. Those of several lanes that start at once are put by lane, and those of
+// several lengths are all put in order.
+func (g *gapStore) ofChain(at int64, runs []*runReader, visit func(*gapRecord) bool) bool {
+	var same []gapRecord // whose order is not known yet
 	flush := func() bool {
 		if len(same) > 1 {
-			slices.SortStableFunc(same, func(x, y gapRecord) int { return compareLanes(g.kinds[x.kind].lane, g.kinds[y.kind].lane) })
+			g.sort(same)
 		}
 		for i := range same {
 			if !visit(&same[i]) {
@@ -336,18 +359,18 @@ func (g *gapStore) ofLength(ns int64, runs []*runReader, visit func(*gapRecord) 
 	}
 	read := func(in chainReader) bool {
 		for start := int64(0); in.more(); {
-			r := in.record(start, ns)
+			r := in.record(start, at)
 			if in.run != nil && in.run.err != nil {
 				return true // what is left of the run is lost, and counted
 			}
 			start = r.start
-			if g.lanes == 1 {
+			if g.lanes == 1 && at < exactGaps {
 				if !visit(&r) {
 					return false
 				}
 				continue
 			}
-			if len(same) > 0 && same[0].start != start && !flush() {
+			if len(same) > 0 && same[0].start != start && at < exactGaps && !flush() {
 				return false
 			}
 			same = append(same, r)
@@ -355,15 +378,15 @@ func (g *gapStore) ofLength(ns int64, runs []*runReader, visit func(*gapRecord) 
 		return true
 	}
 	for _, r := range runs {
-		if r.ns != ns {
+		if r.chain != at {
 			continue
 		}
 		if !read(chainReader{g: g, run: r}) {
 			return false
 		}
-		r.next(ns)
+		r.next(at)
 	}
-	if c := &g.chains[ns]; c.first != 0 && !read(chainReader{g: g, next: c.first, last: c.last, used: int(c.used)}) {
+	if c := &g.chains[at]; c.first != 0 && !read(chainReader{g: g, next: c.first, last: c.last, used: int(c.used)}) {
 		return false
 	}
 	return flush()
@@ -425,9 +448,14 @@ func (in *chainReader) varint() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-func (in *chainReader) record(before, ns int64) gapRecord {
+// record is the next of a chain; before is the start of the one before it.
+func (in *chainReader) record(before, chain int64) gapRecord {
 	r := gapRecord{kind: uint32(in.uvarint())}
 	r.start = before + in.varint()
+	ns := chain
+	if chain >= exactGaps {
+		ns = in.varint()
+	}
 	r.end = r.start + ns
 	kind := &in.g.kinds[r.kind]
 	for i := range kind.calls {

@@ -20,14 +20,14 @@ type gapSpill struct {
 }
 
 // A gapRun is the gaps of a stretch of time, all of which ended before those of the next
-// run: the longest first, those of one length by start. Its bytes are a segment for each
-// length: how much shorter the gaps are than those of the segment before (uvarint), how
-// many bytes follow (uvarint), and the records as a chain has them.
+// run. Its bytes are a segment for each chain, the one of the longest gaps first: how much
+// lower its number is than that of the segment before (uvarint), how many bytes follow
+// (uvarint), and the records as the chain has them.
 type gapRun struct{ from, size int64 }
 
-// spilledChunks is how many chunks a store keeps before it writes them to the file: 8 MB.
+// spilledChunks is how many chunks a store keeps before it writes them to the file: 4 MB.
 // Tests keep fewer.
-var spilledChunks = uint32(8 << 20 / chunkSize)
+var spilledChunks = uint32(4 << 20 / chunkSize)
 
 // write appends the chains of a store to the file as a run; false where that fails, and
 // the store has to keep them.
@@ -42,15 +42,15 @@ func (s *gapSpill) write(g *gapStore) bool {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<16)
 	n, last := int64(0), len(g.chains)
 	var head []byte
-	for ns := len(g.chains) - 1; ns >= 0; ns-- {
-		c := &g.chains[ns]
+	for at := len(g.chains) - 1; at >= 0; at-- {
+		c := &g.chains[at]
 		if c.first == 0 {
 			continue
 		}
 		size := c.size()
-		head = binary.AppendUvarint(head[:0], uint64(last-ns))
+		head = binary.AppendUvarint(head[:0], uint64(last-at))
 		head = binary.AppendUvarint(head, uint64(size))
-		last = ns
+		last = at
 		w.Write(head) // an error stays until Flush
 		n += int64(len(head) + size)
 		for in := (chainReader{g: g, next: c.first, last: c.last, used: int(c.used)}); in.more(); in.rest = nil {
@@ -93,22 +93,22 @@ func (s *gapSpill) readers() (list []*runReader) {
 
 // A runReader goes through the segments of a run.
 type runReader struct {
-	in   *bufio.Reader
-	ns   int64 // length of the gaps of the segment; -1 behind the last
-	left int   // bytes of it that were not read
-	buf  []byte
-	err  error // what the file, which was written before, does not give any more
+	in    *bufio.Reader
+	chain int64 // of the segment; -1 behind the last
+	left  int   // bytes of it that were not read
+	buf   []byte
+	err   error // what the file, which was written before, does not give any more
 }
 
-// next goes on to the next segment; before is the length of the one that was read, or more.
+// next goes on to the next segment; before is the chain of the one that was read.
 func (r *runReader) next(before int64) {
 	less, err := binary.ReadUvarint(r.in)
 	if err != nil || r.err != nil {
-		r.ns = -1
+		r.chain = -1
 		return
 	}
 	size, err := binary.ReadUvarint(r.in)
-	r.ns, r.left, r.err = before-int64(less), int(size), err
+	r.chain, r.left, r.err = before-int64(less), int(size), err
 }
 
 // more reads on in the segment; nothing behind its end.
