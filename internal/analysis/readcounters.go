@@ -11,25 +11,6 @@ import (
 	"github.com/deepprof/deepprof/internal/ncurep"
 )
 
-// countedRows are the parts of a Result that counters tell. All but those of the
-// method begin with the rows of the timeline.
-type countedRows struct {
-	Environment Environment
-	Command     []string
-	Kernels     []Kernel // with those that only reports have, and what was counted of each
-	Regions     []Region // of the reports where there is no timeline
-	Categories  []CategoryTime
-	Ladder      []Note
-	Picked      *Picked   // nil where nothing was counted
-	Clock       fact.Fact // that the counters were taken under; zero where that is not known
-}
-
-// takeCounted takes over the rows that counters tell.
-func (r *Result) takeCounted(c *countedRows) {
-	r.Environment, r.Workload.Command, r.Kernels, r.Regions, r.Categories = c.Environment, c.Command, c.Kernels, c.Regions, c.Categories
-	r.Method.Ladder, r.Method.Picked, r.Method.Clock = c.Ladder, c.Picked, c.Clock
-}
-
 // A counterReader makes counters, and rows, of the reports of an input.
 type counterReader struct {
 	*counters

@@ -77,41 +77,6 @@ type queueOf struct{ region, queue uint32 }
 
 type callTime struct{ calls, ns int64 }
 
-// timelineRows are the parts of a Result that a timeline tells. The environment, the
-// command and the totals begin with what the run recorded; the rest is empty
-// without a timeline, but for the stages that the workload timed.
-type timelineRows struct {
-	Environment  Environment
-	Command      []string
-	Totals       Totals
-	Scope        *Scope
-	Stages       []Stage
-	Regions      []Region
-	RegionGroups []Region
-	Kernels      []Kernel
-	Categories   []CategoryTime
-	Modules      []ModuleBox
-	Steps        *StepTimes
-	Sampling     *Sampling
-	Sampled      []SampledRegion
-	Overview     Overview
-}
-
-// rowsOf are the rows of a result, to go on from.
-func (r *Result) rowsOf() *timelineRows {
-	return &timelineRows{
-		r.Environment, r.Workload.Command, r.Totals, r.Scope, r.Stages, r.Regions, r.RegionGroups, r.Kernels, r.Categories, r.Modules,
-		r.Steps, r.Sampling, r.Sampled, r.Overview,
-	}
-}
-
-// takeTimeline takes over the rows that a timeline tells.
-func (r *Result) takeTimeline(t *timelineRows) {
-	r.Environment, r.Workload.Command, r.Totals, r.Scope = t.Environment, t.Command, t.Totals, t.Scope
-	r.Stages, r.Regions, r.RegionGroups, r.Kernels, r.Categories = t.Stages, t.Regions, t.RegionGroups, t.Kernels, t.Categories
-	r.Modules, r.Steps, r.Sampling, r.Sampled, r.Overview = t.Modules, t.Steps, t.Sampling, t.Sampled, t.Overview
-}
-
 // A timelineReader reads a timeline: totals, kernels, regions, stages, scope and
 // overview. It makes rows, and the timeline with what later steps ask it; it changes
 // neither afterwards.

@@ -30,22 +30,6 @@ type utilizer struct {
 	useRows
 }
 
-// useRows are the parts of a Result that a utilizer adds to, or makes.
-type useRows struct {
-	stages      []Stage
-	kernels     []Kernel  // notes beside their points
-	regionRows  []Region  // notes on their counters
-	workload    Workload  // with what the work of the model tells of it
-	assumptions []Note    // that the work of the model rests on
-	found       []Finding // that are doubtful
-}
-
-// takeUse takes over how much of the GPUs is used, and what the model is.
-func (r *Result) takeUse(u *useRows) {
-	r.Stages, r.Kernels, r.Regions, r.Workload = u.stages, u.kernels, u.regionRows, u.workload
-	r.Method.Assumptions = append(r.Method.Assumptions, u.assumptions...)
-}
-
 // utilize holds the work of each stage against the peaks, two ways: by the
 // model's arithmetic over the clean time, and by counters over the region.
 func (ut *utilizer) utilize() error {
