@@ -79,6 +79,11 @@ func labeled(r *analysis.Result, g analysis.Region) analysis.Region {
 	for _, p := range pointers(g.Split.Idle) {
 		p.Label = upperFirst(message.Idle(p.ID, r.Python()))
 	}
+	if l := g.Split.Limiter; l != nil && l.Label != "" {
+		named := *l
+		named.Label = message.Part(l.Part, l.Label)
+		g.Split.Limiter = &named
+	}
 	return g
 }
 
