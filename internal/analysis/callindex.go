@@ -10,35 +10,42 @@ import (
 // callIndex has the outer CUDA calls of each thread by start.
 type callIndex struct {
 	t       *timeline.Timeline
-	causes  []cause // by name
+	causes  []cause // by site
 	threads []timeline.List
-	inner   bool  // there are calls within others, or of a thread that is not known, which are in no list
-	hostGap int64 // longer stretches without a CUDA call are not between launches
+	busy    []int64 // ns in the calls of each list
+	inner   bool    // there are calls within others, or of a thread that is not known, which are in no list
+	hostGap int64   // longer stretches without a CUDA call are not between launches
 }
 
 func indexCalls(t *timeline.Timeline, hostGap int64) *callIndex {
-	x := &callIndex{t: t, hostGap: hostGap, causes: make([]cause, len(t.Names)), threads: make([]timeline.List, len(t.Threads))}
-	known := make([]bool, len(t.Names))
-	for _, s := range t.Calls.Sites() {
-		if int(s.Name) < len(known) && !known[s.Name] {
-			known[s.Name] = true
-			x.causes[s.Name] = callCause(t.Names[s.Name])
+	sites := t.Calls.Sites()
+	x := &callIndex{t: t, hostGap: hostGap, causes: make([]cause, len(sites)), threads: make([]timeline.List, len(t.Threads)), busy: make([]int64, len(t.Threads))}
+	known := map[timeline.StringID]cause{}
+	for i, s := range sites {
+		c, ok := known[s.Name]
+		if !ok {
+			c = causeCall
+			if int(s.Name) < len(t.Names) {
+				c = callCause(t.Names[s.Name])
+			}
+			known[s.Name] = c
 		}
+		x.causes[i] = c
 	}
 	threads := make([]outerCalls, len(t.Threads))
-	for i := range uint32(t.Calls.Len()) {
-		th := t.Calls.Thread(i)
+	t.Calls.Each(func(i, site uint32, start, end int64) {
+		th := sites[site].Thread
 		if int(th) >= len(threads) {
 			x.inner = true
-			continue
+			return
 		}
-		threads[th].add(i, t.Calls.Start(i), t.Calls.End(i))
-	}
+		threads[th].add(i, start, end)
+	})
 	for th := range threads {
 		if threads[th].disordered {
 			threads[th] = sortedCalls(t, uint32(th))
 		}
-		x.threads[th] = threads[th].list
+		x.threads[th], x.busy[th] = threads[th].list, threads[th].busy
 		x.inner = x.inner || threads[th].inner
 	}
 	return x
@@ -51,8 +58,9 @@ type outerCalls struct {
 	reach      int64 // end of the last that was kept
 	start, end int64 // of the last
 	any        bool
-	inner      bool // one was dropped
-	disordered bool // they do not come in that order
+	busy       int64 // ns in those that were kept
+	inner      bool  // one was dropped
+	disordered bool  // they do not come in that order
 }
 
 func (o *outerCalls) add(call uint32, start, end int64) {
@@ -63,6 +71,7 @@ func (o *outerCalls) add(call uint32, start, end int64) {
 		return
 	}
 	o.any, o.reach = true, end
+	o.busy += max(0, end-start)
 	o.list.Add(call)
 }
 
@@ -83,56 +92,77 @@ func sortedCalls(t *timeline.Timeline, thread uint32) (o outerCalls) {
 	return o
 }
 
-func (x *callIndex) cause(call uint32) cause {
-	if name := x.t.Calls.Name(call); int(name) < len(x.causes) {
-		return x.causes[name]
-	}
-	return causeCall
+// cause is why the GPU waits while a thread is in a call.
+func (x *callIndex) cause(call uint32) cause { return x.causes[x.t.Calls.Site(call)] }
+
+// A hostCursor goes through the outer calls of a thread as time goes on. Their ends grow
+// from call to call, so that all before one that is over are over too.
+type hostCursor struct {
+	x    *callIndex
+	list *timeline.List
+	next int // the first call that is not over
+
+	ended int64 // end of the call before that
+	any   bool  // there is one
+
+	read  []timeline.Span // calls that were read, from place first on
+	first int
+	room  [readAhead]timeline.Span
 }
 
-// walk tells what a thread was in between two moments, piece by piece, and the
+// readAhead is how many calls are read at once. Few lie between two launches.
+const readAhead = 64
+
+// cursors are at the first call of each thread.
+func (x *callIndex) cursors() []hostCursor {
+	list := make([]hostCursor, len(x.threads))
+	for th := range list {
+		list[th].x, list[th].list = x, &x.threads[th]
+	}
+	return list
+}
+
+// at is call i of the thread, nil behind the last.
+func (h *hostCursor) at(i int) *timeline.Span {
+	if i < h.first || i >= h.first+len(h.read) {
+		h.first, h.read = i, h.room[:h.x.t.Calls.Spans(h.list, i, h.room[:])]
+		if len(h.read) == 0 {
+			return nil
+		}
+	}
+	return &h.read[i-h.first]
+}
+
+// walk tells what the thread was in between two moments, piece by piece, and the
 // call, timeline.None between calls. Of calls within calls, the outer one counts.
-// Begun has, by thread, how many calls began by the moment of an earlier walk, from
-// where this one goes on: moments come in order.
-func (x *callIndex) walk(begun []int, thread uint32, from, to int64, piece func(start, end int64, c cause, call uint32)) {
+// From is never before that of an earlier walk.
+func (h *hostCursor) walk(from, to int64, piece func(start, end int64, c cause, call uint32)) {
 	if to <= from {
 		return
 	}
-	if int(thread) >= len(x.threads) {
-		piece(from, to, causeNone, timeline.None)
-		return
+	c := h.at(h.next)
+	for ; c != nil && c.End <= from; c = h.at(h.next) {
+		h.ended, h.any = c.End, true
+		h.next++
 	}
-	list, calls := &x.threads[thread], &x.t.Calls
-	for begun[thread] < list.Len() && calls.Start(list.At(begun[thread])) <= from {
-		begun[thread]++
-	}
-	first := begun[thread]
-	for first > 0 && calls.End(list.At(first-1)) > from {
-		first--
-	}
-	at, ended, any := from, int64(0), false
-	if first > 0 {
-		ended, any = calls.End(list.At(first-1)), true
-	}
-	for j := first; j < list.Len() && at < to; j++ {
-		call := list.At(j)
-		c := calls.At(call)
-		if c.End <= at || c.End <= c.Start { // over, or damaged
-			if !any || c.End > ended {
-				ended, any = c.End, true
-			}
+	at, ended, any := from, h.ended, h.any
+	for j := h.next; c != nil && at < to; c = h.at(j) {
+		j++
+		if c.End <= c.Start { // damaged, or of no length
+			ended, any = c.End, true
 			continue
 		}
-		if c.Start > at {
-			piece(at, min(c.Start, to), x.between(any, ended, c.Start), timeline.None)
-			at = min(c.Start, to)
+		start, end, call := c.Start, c.End, c.Event
+		if start > at {
+			piece(at, min(start, to), h.x.between(any, ended, start), timeline.None)
+			at = min(start, to)
 			if at >= to {
 				return
 			}
 		}
-		piece(at, min(c.End, to), x.cause(call), call)
-		at = min(c.End, to)
-		ended, any = c.End, true
+		piece(at, min(end, to), h.x.cause(call), call)
+		at = min(end, to)
+		ended, any = end, true
 	}
 	if at < to {
 		piece(at, to, causeNone, timeline.None)

@@ -108,10 +108,10 @@ func (d *detailer) add(o *Overview, l *lane, drawn *Lane) {
 	}
 	list := make([]Event, 0, len(before)+to-from+len(after))
 	list = d.boxes(list, o, before)
-	for i := from; i < to; i++ {
-		e := l.events.At(i)
-		m := l.span(e)
-		list = append(list, Event{Start: m.start - o.StartNS, Len: m.end - m.start, Name: d.number(title{l.name(e), l.shaped(e)}), Launch: l.launched(e)})
+	for chunk := range l.chunks(from, to) {
+		for _, e := range chunk {
+			list = append(list, Event{Start: e.Start - o.StartNS, Len: e.End - e.Start, Name: d.number(title{l.name(e.Event), l.shaped(e.Event)}), Launch: l.launched(e.Event)})
+		}
 	}
 	d.Lanes = append(d.Lanes, d.boxes(list, o, after))
 }

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 
@@ -14,11 +15,13 @@ type lane struct {
 	Lane
 	laneSource
 	order  [4]int64
-	count  int
-	busy   int64
+	busy   int64         // ns in its events
 	of     string        // label of the lane whose work it names, of a lane of layers
 	cut    bool          // is not drawn
-	events timeline.List // of the source
+	events timeline.List // of the source; by start unless disordered
+
+	last       int64 // start of the event that was added last
+	disordered bool
 }
 
 // A laneSource has the events of several lanes by their number.
@@ -27,56 +30,88 @@ type laneSource struct {
 	lane func(event uint32) *lane // that the event lies in; nil for none
 	span func(event uint32) moment
 	name func(event uint32) string
+	// spans reads events as timeline.Calls.Spans does; nil where span is fast enough.
+	spans func(list *timeline.List, from int, into []timeline.Span) int
 	// launch is the call that launched an event, or the event itself where it is a
 	// call; timeline.None where none is known. Nil for ranges.
 	launch func(event uint32) uint32
-	// list gives the lanes their events by start; false where it cannot, nil where
-	// there are no such lists.
-	list  func() bool
-	shape func(event uint32) Shape // of a kernel; zero for other work, nil where none is
+	// listed has the lanes with their events where somebody listed them before; else false.
+	listed func() ([]*lane, bool)
+	shape  func(event uint32) Shape // of a kernel; zero for other work, nil where none is
 }
 
-// listLanes gives the lanes that have events, in the order to show, with what
-// they hold in sum.
+// listLanes gives the lanes that have events, in the order to show, with their events.
 func listLanes(sources []laneSource) []*lane {
 	var list []*lane
 	for _, s := range sources {
+		if s.listed != nil {
+			if lanes, ok := s.listed(); ok {
+				list = append(list, lanes...)
+				continue
+			}
+		}
 		for i := range uint32(s.n) {
 			l := s.lane(i)
 			if l == nil {
 				continue
 			}
-			if l.count == 0 {
-				l.laneSource = s
+			m := s.span(i)
+			if l.events.Len() == 0 {
+				l.laneSource, l.last = s, m.start
 				list = append(list, l)
 			}
-			m := s.span(i)
-			l.count++
+			l.disordered = l.disordered || m.start < l.last
+			l.last = m.start
 			l.busy += m.end - m.start
+			l.events.Add(i)
 		}
 	}
 	slices.SortStableFunc(list, func(x, y *lane) int { return slices.Compare(x.order[:], y.order[:]) })
 	return list
 }
 
-// fillLanes gives the lanes that are drawn their events.
-func fillLanes(sources []laneSource) {
-	for _, s := range sources {
-		if s.list != nil && s.list() {
-			continue
-		}
-		for i := range uint32(s.n) {
-			l := s.lane(i)
-			if l == nil || l.cut {
-				continue
+// sort puts the events of a lane by start.
+func (l *lane) sort() {
+	if l.disordered {
+		l.events.SortByStart(func(event uint32) int64 { return l.span(event).start })
+		l.disordered = false
+	}
+}
+
+// laneChunk is how many events are read at once.
+const laneChunk = 512
+
+// chunks visits the events from one place to before another, many at a time. What it gives
+// holds until the next.
+func (l *lane) chunks(from, to int) iter.Seq[[]timeline.Span] {
+	return func(yield func([]timeline.Span) bool) {
+		var room [laneChunk]timeline.Span
+		for from < to {
+			chunk := room[:l.readSpans(from, room[:min(laneChunk, to-from)])]
+			if len(chunk) == 0 || !yield(chunk) {
+				return
 			}
-			l.events.Add(i)
+			from += len(chunk)
 		}
 	}
 }
 
-func (l *lane) sort() {
-	l.events.SortByStart(func(event uint32) int64 { return l.span(event).start })
+// readSpans reads events; one that ends before it starts has no length.
+func (l *lane) readSpans(from int, into []timeline.Span) int {
+	if l.spans != nil {
+		n := l.spans(&l.events, from, into)
+		for i := range into[:n] {
+			into[i].End = max(into[i].Start, into[i].End)
+		}
+		return n
+	}
+	n := min(len(into), l.events.Len()-from)
+	for i := range into[:n] {
+		e := l.events.At(from + i)
+		m := l.span(e)
+		into[i] = timeline.Span{Start: m.start, End: m.end, Event: e}
+	}
+	return n
 }
 
 // forward is a stretch of time; one that ends before it starts is empty.
@@ -175,6 +210,19 @@ func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
 			op := t.Op(int(i))
 			return forward(op.Start, op.End)
 		},
+		spans: func(list *timeline.List, from int, into []timeline.Span) int {
+			var events [laneChunk]uint32
+			n := list.Read(from, events[:min(len(into), laneChunk)])
+			for k, i := range events[:n] {
+				if int(i) < len(t.Kernels) {
+					into[k] = timeline.Span{Start: t.Kernels[i].Start, End: t.Kernels[i].End, Event: i}
+					continue
+				}
+				op := t.Op(int(i))
+				into[k] = timeline.Span{Start: op.Start, End: op.End, Event: i}
+			}
+			return n
+		},
 		launch: func(i uint32) uint32 { return tl.at.Launch(t.Op(int(i))) },
 		shape: func(i uint32) Shape {
 			if int(i) >= len(t.Kernels) {
@@ -215,42 +263,47 @@ func (tl *timed) workLane(q *timeline.Queue, kind string, group processGroup) *l
 	return l
 }
 
+// callLanes has a lane for each thread. The lists of the call index are taken over, unless
+// they lack some calls.
 func (tl *timed) callLanes(group processGroup) laneSource {
 	t := tl.t
 	lanes := make([]*lane, len(t.Threads)+1) // the last is for a thread that is not known
 	calls := tl.ofLanes
 	tl.ofLanes = nil
-	list := func() bool {
-		defer func() { calls = nil }()
-		if calls == nil || calls.inner {
-			return false
-		}
-		for thread, events := range calls.threads {
-			if l := lanes[thread]; l != nil && !l.cut {
-				l.events = events
+	laneOf := func(thread uint32) *lane {
+		at := min(int(thread), len(lanes)-1)
+		if lanes[at] == nil {
+			name, pid := group(t.ThreadProcess(thread))
+			lanes[at] = &lane{
+				Lane:  Lane{Kind: "api", Label: fmt.Sprintf("CUDA calls thread %d", tl.tid(thread)), Group: name},
+				order: [4]int64{0, pid, int64(thread)<<20 | 1<<19, 0},
 			}
 		}
-		return true
+		return lanes[at]
 	}
-	return laneSource{
-		list: list,
-		n:    t.Calls.Len(),
-		lane: func(i uint32) *lane {
-			thread := t.Calls.Thread(i)
-			at := min(int(thread), len(lanes)-1)
-			if lanes[at] == nil {
-				name, pid := group(t.ThreadProcess(thread))
-				lanes[at] = &lane{
-					Lane:  Lane{Kind: "api", Label: fmt.Sprintf("CUDA calls thread %d", tl.tid(thread)), Group: name},
-					order: [4]int64{0, pid, int64(thread)<<20 | 1<<19, 0},
-				}
-			}
-			return lanes[at]
-		},
+	source := laneSource{
+		n:      t.Calls.Len(),
+		lane:   func(i uint32) *lane { return laneOf(t.Calls.Thread(i)) },
 		span:   func(i uint32) moment { return forward(t.Calls.Start(i), t.Calls.End(i)) },
+		spans:  t.Calls.Spans,
 		launch: func(i uint32) uint32 { return i },
 		name:   func(i uint32) string { return t.Name(t.Calls.Name(i)) },
 	}
+	source.listed = func() (list []*lane, ok bool) {
+		defer func() { calls = nil }()
+		if calls == nil || calls.inner {
+			return nil, false
+		}
+		for thread, events := range calls.threads {
+			if events.Len() > 0 {
+				l := laneOf(uint32(thread))
+				l.laneSource, l.events, l.busy = source, events, calls.busy[thread]
+				list = append(list, l)
+			}
+		}
+		return list, true
+	}
+	return source
 }
 
 // groups names the processes; the last name is for one that is not known.

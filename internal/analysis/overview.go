@@ -49,14 +49,13 @@ func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
 		order := slices.Clone(lanes)
 		slices.SortStableFunc(order, func(x, y *lane) int { return cmp.Compare(y.busy, x.busy) })
 		for _, l := range order[maxLanes:] {
-			l.cut = true
+			l.cut, l.events = true, timeline.List{}
 		}
 		lanes = slices.DeleteFunc(lanes, func(l *lane) bool { return l.cut })
 	}
 	if len(lanes) == 0 {
 		return cut
 	}
-	fillLanes(sources)
 	for _, l := range lanes {
 		l.sort()
 	}
@@ -119,10 +118,10 @@ func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) 
 	}
 	if out.Exact {
 		out.Boxes = make([]Box, 0, all)
-		for i := range all {
-			e := l.events.At(i)
-			m := l.span(e)
-			out.Boxes = append(out.Boxes, Box{Start: m.start - o.StartNS, Len: m.end - m.start, Name: number(e)})
+		for chunk := range l.chunks(0, all) {
+			for _, e := range chunk {
+				out.Boxes = append(out.Boxes, Box{Start: e.Start - o.StartNS, Len: e.End - e.Start, Name: number(e.Event)})
+			}
 		}
 		return out
 	}
@@ -174,9 +173,10 @@ func (l *lane) mostBoxes(parts []stretch) func(width int64) float64 {
 	var lengths [65]int // events by the bits of their length
 	var reach float64
 	for _, p := range parts {
-		for i := p.from; i < p.to; i++ {
-			m := l.span(l.events.At(i))
-			lengths[bits.Len64(uint64(m.end)-uint64(m.start))]++
+		for chunk := range l.chunks(p.from, p.to) {
+			for i := range chunk {
+				lengths[bits.Len64(uint64(chunk[i].End)-uint64(chunk[i].Start))]++
+			}
 		}
 		if p.from < p.to {
 			reach += float64(uint64(l.span(l.events.At(p.to-1)).start) - uint64(l.span(l.events.At(p.from)).start))
@@ -193,47 +193,68 @@ func (l *lane) mostBoxes(parts []stretch) func(width int64) float64 {
 
 // bins sums the events that begin in the same bin; longer ones stand alone. A sum has the name of its longest event. It gives up past the limit.
 func (l *lane) bins(o *Overview, p stretch, width int64, limit int) (boxes []Box, titles []uint32) {
-	var box Box
-	var reach, longest int64
-	var title uint32
-	open, bin := false, int64(0)
-	flush := func() {
-		if open {
-			if box.Count == 1 {
-				box.Count, box.Busy = 0, 0
+	b := binner{width: width, origin: o.StartNS}
+	for chunk := range l.chunks(p.from, p.to) {
+		for i := range chunk {
+			if len(b.boxes) > limit {
+				return b.boxes, b.titles
 			}
-			boxes, titles = append(boxes, box), append(titles, title)
-			open = false
+			b.add(&chunk[i])
 		}
 	}
-	for i := p.from; i < p.to; i++ {
-		if len(boxes) > limit {
-			return boxes, titles
-		}
-		e := l.events.At(i)
-		m := l.span(e)
-		start, length := m.start-o.StartNS, m.end-m.start
-		b := start / width
-		if open && (b != bin || length >= width) {
-			flush()
-		}
-		if !open {
-			box, open, bin = Box{Start: start}, true, b
-			reach, longest = start, -1
-		}
-		box.Count++
-		if end := start + length; end > reach {
-			box.Busy += end - max(reach, start)
-			reach = end
-		}
-		box.Len = reach - box.Start
-		if length > longest {
-			longest, title = length, e
-		}
-		if length >= width {
-			flush()
-		}
+	b.flush()
+	return b.boxes, b.titles
+}
+
+// A binner makes boxes of events that come by start.
+type binner struct {
+	width, origin int64 // ns; the moment that boxes count from
+	boxes         []Box
+	titles        []uint32 // of each box: its longest event
+
+	box            Box // that is open
+	open           bool
+	bin, next      int64 // number of its bin; a moment before which all later events are in it, as far as known
+	reach, longest int64
+	title          uint32
+}
+
+func (b *binner) add(e *timeline.Span) {
+	start, length := e.Start-b.origin, e.End-e.Start
+	if b.open && (start >= b.next && start/b.width != b.bin || length >= b.width) {
+		b.flush()
 	}
-	flush()
-	return boxes, titles
+	if !b.open {
+		b.box, b.open = Box{Start: start}, true
+		if b.bin = start / b.width; start >= 0 { // 0 is also the bin of times shortly before the origin
+			b.next = (b.bin + 1) * b.width
+		} else {
+			b.next = start
+		}
+		b.reach, b.longest = start, -1
+	}
+	b.box.Count++
+	if end := start + length; end > b.reach {
+		b.box.Busy += end - max(b.reach, start)
+		b.reach = end
+	}
+	if length > b.longest {
+		b.longest, b.title = length, e.Event
+	}
+	if length >= b.width {
+		b.flush()
+	}
+}
+
+// flush closes the box. One event alone has neither a count nor a busy time.
+func (b *binner) flush() {
+	if !b.open {
+		return
+	}
+	b.open = false
+	b.box.Len = b.reach - b.box.Start
+	if b.box.Count == 1 {
+		b.box.Count, b.box.Busy = 0, 0
+	}
+	b.boxes, b.titles = append(b.boxes, b.box), append(b.titles, b.title)
 }

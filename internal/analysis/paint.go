@@ -22,7 +22,7 @@ func (p *palette) of(c cause) uint8 { return uint8(p.categories + int(c)) }
 // paint labels the time from lo to hi. The work comes by start and stays as it is.
 func (p *palette) paint(calls *callIndex, work iter.Seq[stint], lo, hi int64) *painting {
 	b := &painter{p: p, calls: calls, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
-		active: make([]int32, p.categories), begun: map[uint32]bool{}, called: make([]int, len(calls.threads))}
+		active: make([]int32, p.categories), begun: map[uint32]bool{}, hosts: calls.cursors()}
 	b.run(work)
 	b.out.finish()
 	return b.out
@@ -49,7 +49,8 @@ type painter struct {
 	copies  int32
 	last    uint32          // call that launched the work which began last
 	begun   map[uint32]bool // launches of graphs of which a node began
-	called  []int           // calls of each thread that began
+	hosts   []hostCursor    // by thread
+	only    int             // a category with any, or one that had some last
 
 	workOnly bool // idle time has no cause
 }
@@ -64,10 +65,11 @@ type ending struct {
 func (b *painter) begin(w *stint) {
 	b.change(w.label, 1)
 	i := len(b.running)
-	for i > 0 && b.running[i-1].at < w.end { // few run at once
-		i--
+	b.running = append(b.running, ending{})
+	for ; i > 0 && b.running[i-1].at < w.end; i-- { // few run at once
+		b.running[i] = b.running[i-1]
 	}
-	b.running = slices.Insert(b.running, i, ending{w.end, w.label})
+	b.running[i] = ending{w.end, w.label}
 }
 
 func (b *painter) run(work iter.Seq[stint]) {
@@ -125,7 +127,10 @@ func (b *painter) until(t int64, after *stint) {
 	case b.kinds > 1:
 		b.share(t)
 	case b.kinds == 1:
-		b.out.add(b.at, uint8(slices.IndexFunc(b.active, func(n int32) bool { return n > 0 })))
+		if b.active[b.only] == 0 {
+			b.only = slices.IndexFunc(b.active, func(n int32) bool { return n > 0 })
+		}
+		b.out.add(b.at, uint8(b.only))
 	case b.copies > 0:
 		b.out.add(b.at, b.p.of(causeCopy))
 	default:
@@ -169,7 +174,7 @@ func (b *painter) deal(end int64) {
 
 // idle paints time without any work.
 func (b *painter) idle(t int64, after *stint) {
-	call, since := b.last, int64(math.MaxInt64)
+	call := b.last
 	if after != nil {
 		call = after.call
 	}
@@ -181,29 +186,39 @@ func (b *painter) idle(t int64, after *stint) {
 		b.out.add(b.at, b.p.of(causeGraph)) // the GPU goes from node to node by itself
 		return
 	}
-	calls := b.calls
+	calls := &b.calls.t.Calls
 	until := t
 	if after != nil {
-		since = b.p.since(call)
-		until = min(t, max(b.at, calls.t.Calls.End(call)))
+		until = min(t, max(b.at, calls.End(call)))
 	}
-	calls.walk(b.called, calls.t.Calls.Thread(call), b.at, until, func(start, end int64, c cause, in uint32) {
-		if c == causeCall {
-			b.out.addCall(start, calls.t.Calls.Name(in))
-			return
-		}
-		if c != causeHost || start >= since {
-			b.add(start, c, after == nil)
-			return
-		}
-		b.add(start, causeNone, after == nil)
-		if since < end {
-			b.add(since, causeHost, after == nil)
-		}
-	})
+	if thread := calls.Thread(call); int(thread) < len(b.hosts) {
+		b.hosts[thread].walk(b.at, until, func(start, end int64, c cause, in uint32) { b.wait(start, end, c, in, after) })
+	} else if b.at < until {
+		b.add(b.at, causeNone, after == nil)
+	}
 	if until < t {
 		b.out.add(until, b.p.of(causeLaunch))
 	}
+}
+
+// wait paints a stretch of idle time in which the host was in one call, or between two.
+// Host code before the first range around the launch of the work that comes after is not
+// on the way to it.
+func (b *painter) wait(start, end int64, c cause, in uint32, after *stint) {
+	switch {
+	case c == causeCall:
+		b.out.addCall(start, b.calls.t.Calls.Name(in))
+		return
+	case c == causeHost && after != nil:
+		if since := b.p.since(after.call); start < since {
+			b.add(start, causeNone, false)
+			if since < end {
+				b.add(since, causeHost, false)
+			}
+			return
+		}
+	}
+	b.add(start, c, after == nil)
 }
 
 // add begins a piece of idle time. Where no work follows, the host is on its

@@ -45,7 +45,6 @@ func (tr *timelineReader) drawRank(of int) *drawnRank {
 	if len(listLanes([]laneSource{source})) == 0 {
 		return nil
 	}
-	fillLanes([]laneSource{source})
 	one.sort()
 	o := Overview{StartNS: tr.tl.lo, EndNS: tr.tl.hi}
 	drawn := one.draw(&o, map[string]int{}, max(20, min(rankLaneMost, rankBoxes/max(1, of))), moment{})

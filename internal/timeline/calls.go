@@ -125,6 +125,43 @@ func (c *Calls) End(i uint32) int64 {
 	return c.ends[i]
 }
 
+// A Span is an event with its times.
+type Span struct {
+	Start, End int64  // ns; End may be before Start in a damaged file
+	Event      uint32 // its number, of a call that in Timeline.Calls
+}
+
+// Spans reads the calls of a list from place from on, as many as there are and fit, and
+// returns how many.
+func (c *Calls) Spans(list *List, from int, into []Span) int {
+	to := min(list.Len(), from+len(into))
+	list.ahead.each(from, to, func(at, next int, ahead uint32) {
+		out := into[at-from : next-from]
+		for k := range out {
+			i := uint32(at+k) + ahead
+			start := c.start.At(i)
+			end := start + int64(c.length[i])
+			if c.length[i] == elsewhere {
+				end = c.ends[i]
+			}
+			out[k] = Span{start, end, i}
+		}
+	})
+	return max(0, to-from)
+}
+
+// Each visits all calls in the order of the file.
+func (c *Calls) Each(visit func(i, site uint32, start, end int64)) {
+	for i := range uint32(len(c.length)) {
+		start := c.start.At(i)
+		end := start + int64(c.length[i])
+		if c.length[i] == elsewhere {
+			end = c.ends[i]
+		}
+		visit(i, c.site.At(i), start, end)
+	}
+}
+
 // Correlation is the id that call i shares with the work that it launched.
 func (c *Calls) Correlation(i uint32) uint32 { return c.correlation.At(int(i)) }
 

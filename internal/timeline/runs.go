@@ -33,6 +33,34 @@ func (r *runs) at(i uint32) uint32 {
 	return r.values[int(r.before[word])+bits.OnesCount64(r.starts[word]<<(63-i%64))-1]
 }
 
+// reach is the first item after i whose number differs from that of i, or limit where
+// that comes before; i is an item, and limit at most their number.
+func (r *runs) reach(i, limit int) int {
+	i++
+	if i >= limit {
+		return limit
+	}
+	word := r.starts[i/64] >> (i % 64) << (i % 64)
+	for at := i / 64; ; word = r.starts[at] {
+		if word != 0 {
+			return min(limit, 64*at+bits.TrailingZeros64(word))
+		}
+		if at++; 64*at >= limit {
+			return limit
+		}
+	}
+}
+
+// each visits the runs of the items from one to before another: which items have
+// which number.
+func (r *runs) each(from, to int, visit func(from, to int, value uint32)) {
+	for from < to {
+		next := r.reach(from, to)
+		visit(from, next, r.at(uint32(from)))
+		from = next
+	}
+}
+
 // runsOf packs a list in which None may stand for any number.
 func runsOf(list []uint32) *runs {
 	r := &runs{starts: make([]uint64, 0, len(list)/64+1), before: make([]uint32, 0, len(list)/64+1)}
@@ -67,6 +95,18 @@ func (l *List) Add(n uint32) { l.ahead.add(n - uint32(l.ahead.n)) }
 
 // At is number i.
 func (l *List) At(i int) uint32 { return uint32(i) + l.ahead.at(uint32(i)) }
+
+// Read copies the numbers from place from on, as many as there are and fit, and returns
+// how many: for many in turn it is faster than At.
+func (l *List) Read(from int, into []uint32) int {
+	to := min(l.Len(), from+len(into))
+	l.ahead.each(from, to, func(at, next int, ahead uint32) {
+		for ; at < next; at++ {
+			into[at-from] = uint32(at) + ahead
+		}
+	})
+	return max(0, to-from)
+}
 
 // Len is how many numbers there are.
 func (l *List) Len() int { return l.ahead.n }
