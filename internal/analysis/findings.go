@@ -256,7 +256,7 @@ func (tl *timed) wholeGraphs() (n int, ns int64) {
 	for i := range tl.t.Graphs {
 		g := &tl.t.Graphs[i]
 		op := timeline.Op{Kind: timeline.OpGraph, Index: i, Start: g.Start, End: g.End, Queue: g.Queue, Correlation: g.Correlation}
-		if tl.scope == nil || tl.scope.match(op) {
+		if tl.scope == nil || tl.scope.places[tl.at.OpPlace(op)] {
 			n++
 			ns += max(0, timeline.Since(g.Start, g.End))
 		}

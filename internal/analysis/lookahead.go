@@ -1,9 +1,6 @@
 package analysis
 
-import (
-	"runtime"
-	"slices"
-)
+import "slices"
 
 // A lookAhead is what the last steps ask of all launches. It is found beside the steps
 // before them, which change neither the timeline nor the kernels and regions of stages.
@@ -44,16 +41,13 @@ func (tr *timelineReader) lookAhead() {
 	}()
 }
 
-// dropCalls leaves no calls but those that launched work, once all time is painted and the
-// overview is drawn, where there are many. Several paintings, and gaps that are asked for once more, need them.
-func (tl *timed) dropCalls() {
-	if tl.t.Ops() < manyEvents || !tl.single() || len(tl.t.PythonSamples) > 0 {
-		return
+// dropCorrelations releases the ids of calls where there are many, once all work is joined
+// to its calls. Processes on their own, and gaps that are asked for once more, for Python,
+// join them again.
+func (tl *timed) dropCorrelations() {
+	if tl.t.Ops() >= manyEvents && tl.single() && len(tl.t.PythonSamples) == 0 {
+		tl.t.Calls.DropCorrelations()
 	}
-	tl.whole()
-	tl.at.KeepLaunches(tl.recalled)
-	tl.calls = nil
-	runtime.GC() // most of the memory of calls is free now
 }
 
 // lookedAt is what was found of a stage; nil where nobody looked.

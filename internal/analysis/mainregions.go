@@ -17,8 +17,7 @@ func (tr *timelineReader) defaultScope() {
 	if len(main) == 0 {
 		return
 	}
-	in := tr.tl.at.InRegions(main)
-	s := &scoped{regions: main, selects: func(nvtx.State) bool { return true }, kernels: make([]bool, len(tr.tl.t.Kernels)), match: func(op timeline.Op) bool { return in[tr.tl.at.OpPlace(op)] }}
+	s := &scoped{regions: main, selects: func(nvtx.State) bool { return true }, kernels: make([]bool, len(tr.tl.t.Kernels)), places: tr.tl.at.InRegions(main)}
 	if tr.tl.mark(s) == 0 {
 		return
 	}

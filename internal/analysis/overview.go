@@ -18,7 +18,7 @@ const (
 // drawOverview makes the lanes: NVTX ranges of each thread by depth, GPU work
 // of each stream, CUDA calls of each launching thread. It draws in the background;
 // what it returns waits for that, and puts the overview into the result.
-func (tr *timelineReader) drawOverview() (wait, finish func()) {
+func (tr *timelineReader) drawOverview() (finish func()) {
 	o := Overview{StartNS: tr.tl.lo, EndNS: tr.tl.hi, Names: []string{}, Lanes: []Lane{}}
 	sources, scope := tr.tl.laneSources(tr.kinds), tr.tl.scopeSpan()
 	cut := 0
@@ -28,9 +28,8 @@ func (tr *timelineReader) drawOverview() (wait, finish func()) {
 		o.Counters = counterLanes(tr.tl.t, o.StartNS)
 		close(drawn)
 	}()
-	wait = func() { <-drawn }
-	return wait, func() {
-		wait()
+	return func() {
+		<-drawn
 		tr.made.Overview = o
 		if o.Detail != nil && o.Detail.Cut != (moment{}) {
 			part := o.Detail.Cut

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
@@ -16,13 +17,12 @@ import (
 
 // A scoped is the part of the timeline that the analysis is about.
 type scoped struct {
-	kernels []bool // of the timeline, by index
-	// match tells work that the scope launched, wherever it ran.
-	match   func(timeline.Op) bool // of any GPU work
-	selects func(nvtx.State) bool  // the ranges that are not excluded
-	regions []uint32               // outermost ones
-	window  moment                 // from the first opening of one to its end, or that of the last work
-	moments []moment               // its time, known once its regions are summed
+	kernels []bool                // of the timeline, by index
+	places  []bool                // whether work that was launched there is in it, by place
+	selects func(nvtx.State) bool // the ranges that are not excluded
+	regions []uint32              // outermost ones
+	window  moment                // from the first opening of one to its end, or that of the last work
+	moments []moment              // its time, known once its regions are summed
 }
 
 // noKernel stands in timed.kernel for kernels without a launch in the scope.
@@ -58,7 +58,7 @@ func (tr *timelineReader) findScope() {
 		return
 	}
 	tr.notes.unmatched(filters.Unmatched)
-	s := &scoped{match: tr.tl.at.OpMatcher(filters.Match), selects: filters.Match, kernels: make([]bool, len(tr.tl.t.Kernels))}
+	s := &scoped{places: tr.tl.at.PlaceMatcher(filters.Match), selects: filters.Match, kernels: make([]bool, len(tr.tl.t.Kernels))}
 	launched := tr.tl.mark(s)
 	if launched == 0 {
 		whole(fact.New(scopeNoKernel, include), fmt.Errorf("no kernel was launched in the regions that were asked for (%s)", strings.Join(in.Include, ", ")))
@@ -77,15 +77,20 @@ func (e *ScopeError) Unwrap() error { return e.Why }
 
 // mark notes which kernels lie in the scope, and counts these and whole graphs.
 func (tl *timed) mark(s *scoped) (launched int) {
-	tl.t.EachOp(func(op timeline.Op) {
-		if op.Kind != timeline.OpKernel && op.Kind != timeline.OpGraph || !s.match(op) {
+	tl.at.EachPlace(func(from, to int, place uint32) {
+		if !s.places[place] {
 			return
 		}
-		launched++
-		if op.Kind == timeline.OpKernel {
-			s.kernels[op.Index] = true
+		launched += to - from
+		for i := range s.kernels[from:to] {
+			s.kernels[from+i] = true
 		}
 	})
+	for i := len(tl.t.Kernels); i < tl.t.Ops(); i++ {
+		if op := tl.t.Op(i); op.Kind == timeline.OpGraph && s.places[tl.at.OpPlace(op)] {
+			launched++
+		}
+	}
 	return launched
 }
 
@@ -210,10 +215,24 @@ func (tr *timelineReader) sumScope() {
 		}
 	}
 	s.Name = scopeName(s.Names())
+	var beside sync.WaitGroup
+	var others []fact.Fact
+	beside.Go(func() {
+		s.countKernels(tl)
+		others = tl.beside()
+	})
+	tr.scopeTime(s)
+	beside.Wait()
+	s.Text = s.describe(tr.made.Totals.WallNS, others)
+	tr.made.Scope = s
+}
+
+// countKernels counts the launches in the scope and outside.
+func (s *Scope) countKernels(tl *timed) {
 	named := make([]bool, len(tl.t.Functions))
 	for i := range tl.t.Kernels {
 		ns := max(0, tl.t.Kernels[i].Duration())
-		if !tr.tl.scope.kernels[i] {
+		if !tl.scope.kernels[i] {
 			s.OutsideLaunches++
 			s.OutsideKernelNS += ns
 			continue
@@ -225,9 +244,6 @@ func (tr *timelineReader) sumScope() {
 			s.KernelNames++
 		}
 	}
-	tr.scopeTime(s)
-	s.Text = s.describe(tr.made.Totals.WallNS, tr.tl.beside())
-	tr.made.Scope = s
 }
 
 // Names are the paths of its regions, and the kinds of steps of a serving engine.

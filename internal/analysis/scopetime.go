@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"iter"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -21,11 +22,18 @@ func (tl *timed) setWindow(s *scoped) {
 	for _, id := range s.regions {
 		tl.eachInstance(id, func(_ uint32, m moment) { hold(m) })
 	}
-	tl.t.EachOp(func(op timeline.Op) {
-		if s.match(op) {
-			hold(tl.clip(op.Start, op.End))
+	tl.at.EachPlace(func(from, to int, place uint32) {
+		if s.places[place] {
+			for i := range tl.t.Kernels[from:to] {
+				hold(tl.clip(tl.t.Kernels[from+i].Start, tl.t.Kernels[from+i].End))
+			}
 		}
 	})
+	for i := len(tl.t.Kernels); i < tl.t.Ops(); i++ {
+		if op := tl.t.Op(i); s.places[tl.at.OpPlace(op)] {
+			hold(tl.clip(op.Start, op.End))
+		}
+	}
 }
 
 // scopeTime tells how long the scope takes and what it does in that time: its own
@@ -38,8 +46,11 @@ func (tr *timelineReader) scopeTime(s *Scope) {
 	}
 	s.StartNS, s.EndNS = timeline.Since(tl.lo, tr.tl.scope.window.start), timeline.Since(tl.lo, tr.tl.scope.window.end)
 	parts := make([]int64, tl.p.categories+int(causes))
-	tl.addOwn(tl.chosen(own), tl.keyOf(own), tr.tl.scope.moments, parts)
-	s.Split, s.BusyNS = new(tr.tl.split(parts)), tl.busyWithin(tr.tl.scope.moments, own)
+	var beside sync.WaitGroup
+	beside.Go(func() { s.BusyNS = tl.busyWithin(tl.scope.moments, own) })
+	tl.addOwn(tl.chosen(own), tl.keyOf(own), tl.scope.moments, parts)
+	beside.Wait()
+	s.Split = new(tl.split(parts))
 }
 
 // ownOfScope marks the work that the scope launched, in the order of timed.work.
@@ -50,7 +61,7 @@ func (tl *timed) ownOfScope() []bool {
 			own[i] = tl.scope.kernels[k]
 			continue
 		}
-		own[i] = tl.scope.match(tl.work.op(i))
+		own[i] = tl.scope.places[tl.at.OpPlace(tl.work.op(i))]
 	}
 	return own
 }

@@ -179,17 +179,16 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 	tr.environmentOf(t)
 	tr.run.checkCaptureTime(t.Session.StartUTC, tr.notes)
 	tr.findScope()
-	drop, overview := func() {}, func() {}
+	overview := func() {}
 	if !tr.brief {
 		var err error
 		if tr.made.Steps, err = tr.findSteps(ctx); err != nil {
 			return err
 		}
-		var wait func()
-		wait, overview = tr.drawOverview() // beside the other steps
-		drop = func() { wait(); tr.tl.dropCalls() }
+		overview = tr.drawOverview() // beside the other steps
+		tr.tl.dropCorrelations()
 	}
-	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, drop, tr.sumRegions, tr.pickStages, tr.findTypical, tr.sumScope, overview} {
+	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.pickStages, tr.findTypical, tr.sumScope, overview} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ func (c *Calls) At(i uint32) Call {
 	if c.length[i] == elsewhere {
 		end = c.ends[i]
 	}
-	return Call{start, end, c.correlation.At(int(i)), s.Name, s.Thread}
+	return Call{start, end, c.Correlation(i), s.Name, s.Thread}
 }
 
 // Start is when call i began.
@@ -162,8 +162,18 @@ func (c *Calls) Each(visit func(i, site uint32, start, end int64)) {
 	}
 }
 
-// Correlation is the id that call i shares with the work that it launched.
-func (c *Calls) Correlation(i uint32) uint32 { return c.correlation.At(int(i)) }
+// Correlation is the id that call i shares with the work that it launched; NoCorrelation
+// after DropCorrelations.
+func (c *Calls) Correlation(i uint32) uint32 {
+	if c.correlation.Len() == 0 {
+		return NoCorrelation
+	}
+	return c.correlation.At(int(i))
+}
+
+// DropCorrelations releases the ids, which take much memory, once all work is joined to
+// its calls. Nothing can be joined after that.
+func (c *Calls) DropCorrelations() { c.correlation = List{} }
 
 // Thread is the one that made call i.
 func (c *Calls) Thread(i uint32) uint32 { return c.sites[c.site.At(i)].Thread }
