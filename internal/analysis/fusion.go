@@ -143,15 +143,20 @@ type foundChains struct {
 func (sv *savings) chains() foundChains {
 	tl := sv.tl
 	sums, times := map[int]*chainSums{}, map[uint32]int64{}
-	fuses := make([]bool, len(sv.res.Kernels))
+	kinds := make([]struct{ fuses, computes, waits bool }, len(sv.res.Kernels)) // by group of kernels
 	for i := range sv.res.Kernels {
-		fuses[i] = fusible[sv.res.Kernels[i].Category]
+		category := sv.res.Kernels[i].Category
+		kinds[i].fuses, kinds[i].computes = fusible[category], category != categoryCopy
+		kinds[i].waits = category == communicationCategory // for other ranks, and may wait less
 	}
 	open := make([]chain, len(tl.t.Queues))
 	unfused := make([]int64, len(tl.t.Queues))
 	launched := map[uint32]bool{} // calls of graphs that were counted
 	finish := func(queue uint32) {
 		c := &open[queue]
+		if c.n == 0 {
+			return
+		}
 		if c.fuses() {
 			if sums[c.stage] == nil {
 				sums[c.stage] = &chainSums{}
@@ -171,34 +176,40 @@ func (sv *savings) chains() foundChains {
 	}
 	stageOf := sv.stageOfWork()
 	for i := range tl.work.len() {
-		op := tl.work.op(i)
-		category, counts, fused := "", op.Kind == timeline.OpKernel && sv.tl.counts(op.Index), false
-		if counts {
-			kernel := tl.kernel[op.Index]
-			category, fused = sv.res.Kernels[kernel].Category, fuses[kernel]
+		n, ok := tl.work.kernel(i)
+		if !ok {
+			finish(tl.work.op(i).Queue)
+			continue
 		}
-		if !fused {
-			finish(op.Queue)
-			if counts && category != communicationCategory { // which waits for other ranks, and may wait less
-				unfused[op.Queue] += max(0, timeline.Since(op.Start, op.End))
+		k := &tl.t.Kernels[n]
+		if !tl.counts(n) {
+			finish(k.Queue)
+			continue
+		}
+		kernel := tl.kernel[n]
+		if !kinds[kernel].fuses {
+			finish(k.Queue)
+			if !kinds[kernel].waits {
+				unfused[k.Queue] += max(0, k.Duration())
 			}
 			continue
 		}
-		stage := stageOf(op)
-		l := link{tl.kernel[op.Index], op.Start, op.End, op.Start, op.Start, category != categoryCopy}
-		call, graph := tl.at.Launch(op), uint32(timeline.None)
+		call, graph := tl.at.KernelLaunch(n), uint32(timeline.None)
+		stage := stageOf(call)
+		l := link{kernel, k.Start, k.End, k.Start, k.Start, kinds[kernel].computes}
 		switch {
 		case call == timeline.None:
-		case tl.t.Kernels[op.Index].GraphNode != 0:
+		case k.GraphNode != 0:
 			graph = call
 		default:
 			l.launchFrom, l.launched = tl.t.Calls.Start(call), tl.t.Calls.End(call)
 		}
-		if c := &open[op.Queue]; c.n > 0 && (c.stage != stage || c.graph != graph) {
-			finish(op.Queue)
+		c := &open[k.Queue]
+		if c.n > 0 && (c.stage != stage || c.graph != graph) {
+			finish(k.Queue)
 		}
-		open[op.Queue].stage, open[op.Queue].graph = stage, graph
-		open[op.Queue].add(l, sv.th.HostGap.Nanoseconds())
+		c.stage, c.graph = stage, graph
+		c.add(l, sv.th.HostGap.Nanoseconds())
 	}
 	for i := range open {
 		finish(uint32(i))
@@ -206,20 +217,20 @@ func (sv *savings) chains() foundChains {
 	return foundChains{sums, times, slices.Max(append(unfused, 0))}
 }
 
-// stageOfWork tells the stage that launched work, -1 where none did.
-func (sv *savings) stageOfWork() func(timeline.Op) int {
-	of := map[uint32]int{}
+// stageOfWork tells the stage around a launching call, -1 where there is none.
+func (sv *savings) stageOfWork() func(call uint32) int {
+	of := make([]int32, len(sv.tl.t.Ranges)) // of each range: its stage from 1; 0 for none
 	for i := range sv.res.Stages {
 		for _, id := range sv.res.Stages[i].ids {
 			for _, r := range sv.tl.instances[id] {
-				of[r] = i
+				of[r] = int32(i) + 1
 			}
 		}
 	}
-	around := sv.tl.at.RangesInTurn(func(r uint32) bool { _, ok := of[r]; return ok })
-	return func(op timeline.Op) int {
-		if list := around(sv.tl.at.Launch(op)); len(list) > 0 {
-			return of[list[len(list)-1]]
+	around := sv.tl.at.RangesInTurn(func(r uint32) bool { return of[r] != 0 })
+	return func(call uint32) int {
+		if list := around(call); len(list) > 0 {
+			return int(of[list[len(list)-1]]) - 1
 		}
 		return -1
 	}

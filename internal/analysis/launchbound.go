@@ -348,17 +348,17 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 		if own != nil && !own[i] {
 			continue // of others, who may run it at another time
 		}
-		w := st.tl.work.get(i)
-		q := w.queue
-		for at < len(moments) && moments[at].end <= w.start {
+		start, end, q := st.tl.work.span(i)
+		for at < len(moments) && moments[at].end <= start {
 			at++
 		}
-		for j := at; j < len(moments) && moments[j].start < w.end; j++ {
-			from, to := max(w.start, moments[j].start), min(w.end, moments[j].end)
+		for j := at; j < len(moments) && moments[j].start < end; j++ {
+			from, to := max(start, moments[j].start), min(end, moments[j].end)
 			if began[q] {
 				from = max(from, reach[q])
 			}
 			if from < to {
+				w := st.tl.work.get(i)
 				if w.call != timeline.None {
 					if thread := st.tl.t.Calls.Thread(w.call); thread != last || len(threads) == 0 {
 						threads[thread], last = true, thread

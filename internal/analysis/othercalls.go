@@ -109,6 +109,9 @@ func (p *painting) callsWithin(m moment, into [][2]int64) {
 			if r.label != p.call {
 				continue
 			}
+			if r.start >= m.end {
+				break
+			}
 			if from, to := max(r.start, m.start), min(r.end, m.end); from < to {
 				long := 0
 				if r.end-r.start >= longAttribute {

@@ -109,26 +109,24 @@ func (tl *timed) ownSplit(ids []uint32, only workKey, async bool) []int64 {
 			list = disjoint(list)
 		}
 		key := workKey{process, tl.oneDevice(ids, workKey{process, only.device})}
-		tl.addOwn(tl.ownOf(ids, key), key, list, ns)
+		all := func(into []int64) { tl.painting(key).splitAll(list, into) }
+		if !async && only == (workKey{-1, -1}) && key.device < 0 && !tl.strangers && tl.tallies(process) {
+			all = func(into []int64) { tl.addInstances(ids, only, into) } // the same stretches
+		}
+		tl.addOwn(tl.ownOf(ids, key), all, list, ns)
 	}
 	return ns
 }
 
-// addOwn adds the split of stretches of time by some of the work that a key
-// chooses, which comes by start.
-func (tl *timed) addOwn(work iter.Seq[stint], key workKey, windows []moment, ns []int64) {
-	all, own := make([]int64, len(ns)), make([]int64, len(ns))
-	var mine *painting
+// addOwn adds the split of stretches of time by some work, which comes by start. By all
+// work they split as splitAll says, which adds to what it is given.
+func (tl *timed) addOwn(work iter.Seq[stint], splitAll func([]int64), windows []moment, ns []int64) {
+	all := make([]int64, len(ns))
+	var own []int64
 	var beside sync.WaitGroup
-	beside.Go(func() { mine = tl.p.paintWork(work, tl.lo, tl.hi) })
-	everything := tl.painting(key)
-	for _, m := range windows {
-		everything.split(m.start, m.end, all)
-	}
+	beside.Go(func() { own = tl.p.splitWork(work, tl.lo, tl.hi, windows) })
+	splitAll(all)
 	beside.Wait()
-	for _, m := range windows {
-		mine.split(m.start, m.end, own)
-	}
 	for l := range ns {
 		if l >= tl.p.categories {
 			ns[l] += all[l]
@@ -198,14 +196,19 @@ func (tl *timed) eachOf(id uint32, only workKey, visit func(i uint32, process in
 		used = tl.rangesOf(only.device)
 	}
 	for _, i := range tl.instances[id] {
-		process := int(tl.t.ThreadProcess(tl.t.Ranges[i].Thread))
-		if process >= len(tl.t.Processes) {
-			process = -1
-		}
+		process := tl.processOf(i)
 		if (used == nil || used[i]) && (only.process < 0 || process == only.process) {
 			visit(i, process)
 		}
 	}
+}
+
+// processOf is the process of a range; -1 where it is not known.
+func (tl *timed) processOf(r uint32) int {
+	if process := int(tl.t.ThreadProcess(tl.t.Ranges[r].Thread)); process < len(tl.t.Processes) {
+		return process
+	}
+	return -1
 }
 
 // passes are the instances of regions: when each was open on the host, or, async, from

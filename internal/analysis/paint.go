@@ -19,23 +19,37 @@ type palette struct {
 
 func (p *palette) of(c cause) uint8 { return uint8(p.categories + int(c)) }
 
-// paint labels the time from lo to hi. The work comes by start and stays as it is.
-func (p *palette) paint(calls *callIndex, work iter.Seq[stint], lo, hi int64) *painting {
-	b := &painter{p: p, calls: calls, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
+// paint labels the time from lo to hi. The work comes by start and stays as it is. Counted
+// is filled; it may be nil.
+func (p *palette) paint(calls *callIndex, work iter.Seq[stint], lo, hi int64, counted *tally) *painting {
+	b := &painter{p: p, calls: calls, out: &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi), tally: counted}, at: lo, hi: hi,
 		active: make([]int32, p.categories), begun: map[uint32]bool{}, hosts: calls.cursors()}
 	b.run(work)
 	b.out.finish()
 	return b.out
 }
 
-// paintWork is paint for when work runs alone: why none does is not asked.
-func (p *palette) paintWork(work iter.Seq[stint], lo, hi int64) *painting {
-	b := &painter{p: p, out: &painting{labels: p.categories + int(causes), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
+// splitWork gives the time of each category within stretches of time by work alone, which
+// comes by start: why none runs is not asked.
+func (p *palette) splitWork(work iter.Seq[stint], lo, hi int64, windows []moment) []int64 {
+	ns := make([]int64, p.labels())
+	b := &painter{p: p, out: &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
 		active: make([]int32, p.categories), workOnly: true}
+	if areApart(windows) {
+		b.out.within = &windowSums{windows: windows, ns: ns}
+	}
 	b.run(work)
 	b.out.finish()
-	return b.out
+	if b.out.within == nil {
+		for _, m := range windows {
+			b.out.split(m.start, m.end, ns)
+		}
+	}
+	return ns
 }
+
+// labels is how many there are.
+func (p *palette) labels() int { return p.categories + int(causes) }
 
 type painter struct {
 	p       *palette

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"encoding/binary"
+	"math"
 	"sort"
 
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -20,6 +21,9 @@ type painting struct {
 	// Splits ask for stretches one after the other, so that each goes on where
 	// the one before ended. A painting is for one goroutine.
 	starts, ends cursor
+
+	tally  *tally      // what regions had of it; nil where nobody counts
+	within *windowSums // where these alone are wanted: then no piece is kept
 
 	// While it is painted:
 	now     piece   // begun, and not written yet
@@ -84,8 +88,18 @@ func (p *painting) write() {
 		p.running, p.closed = make([]int64, p.labels), make([]int64, p.labels)
 	}
 	length := p.now.start - p.last.start
+	if p.within != nil {
+		if p.n > 0 {
+			p.within.add(p.last.start, p.now.start, p.last.label)
+		}
+		p.last, p.n = p.now, 1
+		return
+	}
 	if p.n > 0 {
+		p.count(p.now.start)
 		p.running[p.last.label] += length
+	} else if p.tally != nil { // nothing is painted before the first
+		p.tally.upTo(p.now.start, p.running, p.now.start, uint8(p.labels-1))
 	}
 	if p.n == stride {
 		p.closeBlock()
@@ -104,6 +118,13 @@ func (p *painting) write() {
 	}
 	p.last = p.now
 	p.n++
+}
+
+// count tells the tally that the last piece lasts at least until a moment.
+func (p *painting) count(to int64) {
+	if p.tally != nil {
+		p.tally.upTo(to, p.running, p.last.start, p.last.label)
+	}
 }
 
 // closeBlock puts the last block away.
@@ -138,8 +159,19 @@ func (p *painting) finish() {
 	if p.begun {
 		p.write()
 	}
-	if p.n > 0 {
+	switch {
+	case p.n > 0 && p.within != nil:
+		p.within.add(p.last.start, p.end, p.last.label)
+	case p.n > 0:
+		p.count(p.end)
+		p.running[p.last.label] += p.end - p.last.start
+		if p.tally != nil { // nothing is painted after the end
+			p.tally.upTo(math.MaxInt64, p.running, p.end, uint8(p.labels-1))
+		}
+		p.running[p.last.label] -= p.end - p.last.start
 		p.closeBlock()
+	case p.tally != nil:
+		p.tally.upTo(math.MaxInt64, make([]int64, p.labels), 0, uint8(p.labels-1))
 	}
 	p.begun, p.space, p.pieces, p.running, p.closed = false, nil, nil, nil, nil
 }
@@ -224,6 +256,13 @@ func (p *painting) split(start, end int64, into []int64) {
 	}
 	into[p.ends.label] += end - p.ends.start
 	into[p.starts.label] -= start - p.starts.start
+}
+
+// splitAll is split for several stretches.
+func (p *painting) splitAll(windows []moment, into []int64) {
+	for _, m := range windows {
+		p.split(m.start, m.end, into)
+	}
 }
 
 // A cursor stands at the piece that a moment lies in, or ends with.

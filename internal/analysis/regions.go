@@ -304,11 +304,7 @@ func (tl *timed) splitOf(ids []uint32, only workKey, async bool) []int64 {
 		return tl.ownSplit(ids, only, async)
 	}
 	ns := make([]int64, tl.p.categories+int(causes))
-	for _, id := range ids {
-		tl.eachOf(id, only, func(i uint32, process int) {
-			tl.painting(workKey{process, only.device}).split(tl.t.Ranges[i].Start, tl.t.Ranges[i].End, ns)
-		})
-	}
+	tl.addInstances(ids, only, ns)
 	return ns
 }
 

@@ -48,7 +48,8 @@ func (tr *timelineReader) scopeTime(s *Scope) {
 	parts := make([]int64, tl.p.categories+int(causes))
 	var beside sync.WaitGroup
 	beside.Go(func() { s.BusyNS = tl.busyWithin(tl.scope.moments, own) })
-	tl.addOwn(tl.chosen(own), tl.keyOf(own), tl.scope.moments, parts)
+	all := tl.painting(tl.keyOf(own))
+	tl.addOwn(tl.chosen(own), func(into []int64) { all.splitAll(tl.scope.moments, into) }, tl.scope.moments, parts)
 	beside.Wait()
 	s.Split = new(tl.split(parts))
 }

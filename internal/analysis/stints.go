@@ -62,6 +62,16 @@ func (s *stints) call(i int) uint32 {
 	return s.at.Launch(s.op(i))
 }
 
+// span is when piece i ran, and in which queue.
+func (s *stints) span(i int) (start, end int64, queue uint32) {
+	if n, ok := s.kernel(i); ok {
+		k := &s.t.Kernels[n]
+		return k.Start, k.End, k.Queue
+	}
+	op := s.op(i)
+	return op.Start, op.End, op.Queue
+}
+
 // get is piece i.
 func (s *stints) get(i int) stint {
 	if n, ok := s.kernel(i); ok {

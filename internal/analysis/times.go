@@ -35,10 +35,11 @@ type timed struct {
 	works  []bool   // queues with any
 	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
 	// lo and hi are the first and the last event, by the clock of the capture.
-	lo, hi int64
-	only   int                  // the one process that used a GPU; -1 where there are several
-	steps  *timeline.StepLayers // nil where there are none, and in a brief analysis
-	engine []timeline.StepRow   // steps of a serving engine
+	lo, hi    int64
+	only      int                  // the one process that used a GPU; -1 where there are several
+	strangers bool                 // ranges of other processes than that
+	steps     *timeline.StepLayers // nil where there are none, and in a brief analysis
+	engine    []timeline.StepRow   // steps of a serving engine
 	// recalled has work of CUDA graphs where it was captured; nil without graphs.
 	recalled *timeline.Attribution
 
@@ -246,13 +247,18 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	if p := tl.processes(); len(p) == 1 {
 		tl.only = p[0]
 	}
-	tl.p.cuts = make([]int64, 0, 2*len(t.Ranges))
+	bounds := make([]uint32, 2*len(t.Ranges))
 	for i := range t.Ranges {
 		id := at.RangeNode(i)
 		tl.instances[id] = append(tl.instances[id], uint32(i))
-		tl.p.cuts = append(tl.p.cuts, t.Ranges[i].Start, t.Ranges[i].End)
+		bounds[2*i], bounds[2*i+1] = uint32(2*i), uint32(2*i+1)
+		tl.strangers = tl.strangers || !tl.tallies(tl.processOf(uint32(i)))
 	}
-	slices.Sort(tl.p.cuts)
+	timeline.SortByStart(bounds, func(e uint32) int64 { return rangeBound(t.Ranges, e) })
+	tl.p.cuts = make([]int64, len(bounds))
+	for i, e := range bounds {
+		tl.p.cuts[i] = rangeBound(t.Ranges, e)
+	}
 	for _, list := range tl.instances {
 		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Compare(t.Ranges[x].Start, t.Ranges[y].Start) })
 	}
@@ -262,7 +268,12 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	}
 	tl.whole = sync.OnceValue(func() *painting {
 		defer func() { calls = nil }() // they take much memory, and often nobody else asks for them
-		return tl.p.paint(calls, tl.workOf(workKey{-1, -1}), tl.lo, tl.hi)
+		var counted *tally
+		if tl.only >= 0 {
+			counted = newTally(tl, bounds, tl.p.labels())
+		}
+		bounds = nil
+		return tl.p.paint(calls, tl.workOf(workKey{-1, -1}), tl.lo, tl.hi, counted)
 	})
 	go tl.whole()
 	tl.launches = sync.OnceValue(func() *pick.Launches { return pick.Load(at) })
@@ -276,7 +287,7 @@ func (tl *timed) aside() *timed {
 	mine.paintings = map[workKey]*painting{}
 	mine.whole = sync.OnceValue(func() *painting {
 		p := tl.whole() // whose cursors the other goroutine moves
-		return &painting{labels: p.labels, call: p.call, blocks: p.blocks, end: p.end, sums: p.sums}
+		return &painting{labels: p.labels, call: p.call, blocks: p.blocks, end: p.end, sums: p.sums, tally: p.tally}
 	})
 	return &mine
 }
@@ -307,7 +318,7 @@ func (tl *timed) painting(key workKey) *painting {
 	if tl.calls == nil {
 		tl.calls = indexCalls(tl.t, tl.th.HostGap.Nanoseconds())
 	}
-	p := tl.p.paint(tl.calls, tl.workOf(key), tl.lo, tl.hi)
+	p := tl.p.paint(tl.calls, tl.workOf(key), tl.lo, tl.hi, nil)
 	tl.paintings[key] = p
 	return p
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 )
@@ -40,9 +40,20 @@ func WriteAll(dir string, r *analysis.Result, more ...Page) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("write reports: %w", err)
 	}
-	var paths []string
+	var beside sync.WaitGroup
+	var others []string
+	var othersErr error
+	beside.Go(func() { others, othersErr = writePages(dir, r, more) }) // report.html takes as long as all others
+	paths, err := writePages(dir, r, pages)
+	beside.Wait()
+	return append(paths, others...), errors.Join(err, othersErr)
+}
+
+// writePages writes pages one after the other. The result is not changed, so that others
+// may be written at the same time.
+func writePages(dir string, r *analysis.Result, list []Page) (paths []string, err error) {
 	var errs []error
-	for _, p := range slices.Concat(pages, more) {
+	for _, p := range list {
 		path := filepath.Join(dir, p.Name)
 		if err := replaceFile(path, func(w io.Writer) error { return p.Write(w, r) }); err != nil {
 			errs = append(errs, fmt.Errorf("write %s: %w", path, err))

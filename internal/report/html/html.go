@@ -18,6 +18,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"al.essio.dev/pkg/shellescape"
 
@@ -78,13 +79,14 @@ func Write(w io.Writer, r *analysis.Result) error {
 	if err != nil {
 		return err
 	}
+	var beside sync.WaitGroup
+	var events string
+	var eventsErr error
+	beside.Go(func() { events, eventsErr = packEvents(r.Overview.Detail) })
 	room := maxBytes - len(script) - len(style) - len(licences) - pageRoom
 	p, err := pack(r, room)
-	if err != nil {
-		return err
-	}
-	events, err := packEvents(r.Overview.Detail)
-	if err != nil {
+	beside.Wait()
+	if err := cmp.Or(err, eventsErr); err != nil {
 		return err
 	}
 	var out bytes.Buffer
