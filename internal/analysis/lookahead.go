@@ -1,6 +1,9 @@
 package analysis
 
-import "slices"
+import (
+	"runtime"
+	"slices"
+)
 
 // A lookAhead is what the last steps ask of all launches. It is found beside the steps
 // before them, which change neither the timeline nor the kernels and regions of stages.
@@ -41,11 +44,29 @@ func (tr *timelineReader) lookAhead() {
 	}()
 }
 
+// manyWork tells of a timeline whose memory matters and that one process on one device
+// made, so that nobody asks for parts of it. Gaps that are asked for once more, for Python,
+// need all of it too.
+func (tl *timed) manyWork() bool {
+	return tl.t.Ops() >= manyEvents && tl.single() && len(tl.t.PythonSamples) == 0
+}
+
+// dropCalls leaves no calls but those that launched work, where there are many, once all
+// time is painted and the overview is drawn.
+func (tl *timed) dropCalls() {
+	if tl.manyWork() {
+		tl.whole()
+		runtime.GC() // what earlier steps left makes room for the copy
+		tl.at.KeepLaunches(tl.recalled)
+		tl.calls = nil
+		runtime.GC() // most of the memory of calls is free now
+	}
+}
+
 // dropCorrelations releases the ids of calls where there are many, once all work is joined
-// to its calls. Processes on their own, and gaps that are asked for once more, for Python,
-// join them again.
+// to its calls.
 func (tl *timed) dropCorrelations() {
-	if tl.t.Ops() >= manyEvents && tl.single() && len(tl.t.PythonSamples) == 0 {
+	if tl.manyWork() {
 		tl.t.Calls.DropCorrelations()
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestDroppedCorrelations: the result is the same whether the ids of calls are dropped on
-// the way.
-func TestDroppedCorrelations(t *testing.T) {
+// TestDroppedCalls: the result is the same whether ids of calls, and calls that launched
+// nothing, are dropped on the way.
+func TestDroppedCalls(t *testing.T) {
 	for _, fixture := range []string{llmTimeline, toyTimeline} {
 		path := unpacked(t, fixture)
 		result := func() string {
@@ -31,7 +31,7 @@ func TestDroppedCorrelations(t *testing.T) {
 		got := result()
 		manyEvents = before
 		if got != want {
-			t.Errorf("%s: the result differs where ids of calls are dropped", fixture)
+			t.Errorf("%s: the result differs where calls are dropped", fixture)
 		}
 	}
 }

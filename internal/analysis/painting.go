@@ -13,8 +13,10 @@ import (
 // splits without a rest.
 type painting struct {
 	labels int
-	call   uint8   // label of pieces in which the host was in a CUDA call that has no cause of its own; each is one call
-	blocks []block // of pieces, which follow each other without holes
+	call   uint8               // label of pieces in which the host was in a CUDA call that has no cause of its own; each is one call
+	blocks []block             // of pieces, which follow each other without holes
+	space  [][]byte            // that blocks lie in
+	names  []timeline.StringID // of calls, by their code less labels
 	end    int64
 	// sums holds, for one in every few blocks, the time of each label before it.
 	sums []int64
@@ -33,7 +35,7 @@ type painting struct {
 	pieces  []byte  // of the last block
 	running []int64 // time of each label up to the last piece
 	closed  []int64 // the same, up to the last block
-	space   []byte  // for pieces of blocks
+	codes   []uint8 // of calls, by name; 0 is not yet
 }
 
 // A piece lasts until the next one.
@@ -45,16 +47,21 @@ type piece struct {
 
 const (
 	stride = 128 // pieces of a block, of which the last one of a painting may have fewer
-	few    = 8   // blocks for which sums are kept once
+	few    = 16  // blocks for which sums are kept once
 )
 
+// anyName is the code of a call whose name has none: the name follows.
+const anyName = 255
+
 // A block has pieces. There are several for each kernel, so that they are kept
-// small: of each its label, the name where it is a call, and how long it takes,
-// which the last one leaves to the next block.
+// small: of each a code, and how long it takes, which the last one leaves to the next
+// block. The code is the label or, where it is a call, that of its name. After the pieces
+// come the labels that occur, each with its time, which nobody reads of the last block.
 type block struct {
-	start  int64
-	pieces []byte
-	times  []byte // the labels that occur, each with its time; unused in the last block
+	start    int64
+	space    uint32 // index of painting.space
+	from     uint32 // in that
+	mid, end uint16 // of the pieces and of the times, from there: some 20 bytes a piece at most
 }
 
 // add begins a piece, unless the label stays. A piece of no length gives way.
@@ -112,9 +119,14 @@ func (p *painting) write() {
 	} else {
 		p.pieces = binary.AppendUvarint(p.pieces, uint64(length))
 	}
-	p.pieces = append(p.pieces, p.now.label)
-	if p.now.label == p.call {
-		p.pieces = binary.AppendUvarint(p.pieces, uint64(p.now.name))
+	switch {
+	case p.now.label != p.call:
+		p.pieces = append(p.pieces, p.now.label)
+	default:
+		code := p.codeOf(p.now.name)
+		if p.pieces = append(p.pieces, code); code == anyName {
+			p.pieces = binary.AppendUvarint(p.pieces, uint64(p.now.name))
+		}
 	}
 	p.last = p.now
 	p.n++
@@ -130,13 +142,15 @@ func (p *painting) count(to int64) {
 // closeBlock puts the last block away.
 func (p *painting) closeBlock() {
 	b := &p.blocks[len(p.blocks)-1]
-	b.pieces, p.pieces = p.put(p.pieces), p.pieces[:0]
+	b.mid = uint16(len(p.pieces))
 	for l, ns := range p.running {
 		if n := ns - p.closed[l]; n > 0 {
 			p.pieces = binary.AppendUvarint(append(p.pieces, uint8(l)), uint64(n))
 		}
 	}
-	b.times, p.pieces = p.put(p.pieces), p.pieces[:0]
+	b.end = uint16(len(p.pieces))
+	b.space, b.from = p.put(p.pieces)
+	p.pieces = p.pieces[:0]
 	copy(p.closed, p.running)
 	p.n = 0
 }
@@ -144,14 +158,38 @@ func (p *painting) closeBlock() {
 // The room for pieces grows with the painting: many are small.
 const leastSpace, mostSpace = 1 << 10, 1 << 20
 
-func (p *painting) put(data []byte) []byte {
-	if len(p.space) < len(data) {
-		p.space = make([]byte, max(len(data), min(mostSpace, leastSpace*len(p.blocks))))
+// put tells where it put the data: in which space, and from where on.
+func (p *painting) put(data []byte) (space, from uint32) {
+	last := len(p.space) - 1
+	if last < 0 || cap(p.space[last])-len(p.space[last]) < len(data) {
+		p.space = append(p.space, make([]byte, 0, max(len(data), min(mostSpace, leastSpace*len(p.blocks)))))
+		last++
 	}
-	n := copy(p.space, data)
-	kept := p.space[:n:n]
-	p.space = p.space[n:]
-	return kept
+	from = uint32(len(p.space[last]))
+	p.space[last] = append(p.space[last], data...)
+	return uint32(last), from
+}
+
+// codeOf is the code of a call by its name.
+func (p *painting) codeOf(name timeline.StringID) uint8 {
+	if int(name) < len(p.codes) && p.codes[name] != 0 {
+		return p.codes[name]
+	}
+	code := p.labels + len(p.names)
+	if code >= anyName {
+		return anyName
+	}
+	if n := int(name) + 1 - len(p.codes); n > 0 {
+		p.codes = append(p.codes, make([]uint8, n)...)
+	}
+	p.names, p.codes[name] = append(p.names, name), uint8(code)
+	return uint8(code)
+}
+
+// dataOf is what a block holds.
+func (p *painting) dataOf(b *block) (pieces, times []byte) {
+	data := p.space[b.space][b.from:]
+	return data[:b.mid], data[b.mid:b.end]
 }
 
 // finish ends the painting.
@@ -173,14 +211,14 @@ func (p *painting) finish() {
 	case p.tally != nil:
 		p.tally.upTo(math.MaxInt64, make([]int64, p.labels), 0, uint8(p.labels-1))
 	}
-	p.begun, p.space, p.pieces, p.running, p.closed = false, nil, nil, nil, nil
+	p.begun, p.codes, p.pieces, p.running, p.closed = false, nil, nil, nil, nil
 }
 
 // A pieceReader goes through the pieces of a block.
 type pieceReader struct {
 	piece
-	end  int64
-	call uint8
+	end int64
+	of  *painting
 
 	numbers
 	last int64 // end of the block
@@ -188,7 +226,8 @@ type pieceReader struct {
 
 func (p *painting) read(i int) pieceReader {
 	b := &p.blocks[i]
-	r := pieceReader{end: b.start, call: p.call, numbers: numbers{data: b.pieces}, last: p.end}
+	pieces, _ := p.dataOf(b)
+	r := pieceReader{end: b.start, of: p, numbers: numbers{data: pieces}, last: p.end}
 	if i+1 < len(p.blocks) {
 		r.last = p.blocks[i+1].start
 	}
@@ -202,8 +241,13 @@ func (r *pieceReader) next() bool {
 	}
 	r.start, r.label = r.end, r.data[r.at]
 	r.at++
-	if r.label == r.call {
-		r.name = timeline.StringID(r.number())
+	if code := int(r.label); code >= r.of.labels {
+		r.label = r.of.call
+		if code == anyName {
+			r.name = timeline.StringID(r.number())
+		} else {
+			r.name = r.of.names[code-r.of.labels]
+		}
 	}
 	if r.end = r.last; r.at < len(r.data) {
 		r.end = r.start + int64(r.number())
@@ -293,7 +337,8 @@ func (p *painting) before(i int, into []int64) {
 	first := i / few * few
 	copy(into, p.sums[i/few*p.labels:])
 	for ; first < i; first++ {
-		for t := (numbers{data: p.blocks[first].times}); t.at < len(t.data); {
+		_, times := p.dataOf(&p.blocks[first])
+		for t := (numbers{data: times}); t.at < len(t.data); {
 			label := t.data[t.at]
 			t.at++
 			into[label] += int64(t.number())

@@ -30,7 +30,7 @@ func TestPaintingSplits(t *testing.T) {
 			label := uint8(rng.IntN(labels))
 			if label == call {
 				length++ // a call is never empty
-				name := timeline.StringID(rng.IntN(3))
+				name := timeline.StringID(rng.IntN(1 + 300*int(seed%2))) // or more than there are codes
 				p.addCall(at, name)
 				pieces = append(pieces, piece{moment{at, at + length}, label, name})
 			} else {
@@ -46,7 +46,7 @@ func TestPaintingSplits(t *testing.T) {
 			m := moment{first + rng.Int64N(at-first+1), 0}
 			m.end = m.start + rng.Int64N(at-m.start+1)
 			want, got := make([]int64, labels), make([]int64, labels)
-			calls, found := make([][2]int64, 100), make([][2]int64, 100)
+			calls, found := make([][2]int64, 400), make([][2]int64, 400)
 			for _, q := range pieces {
 				if part := min(q.end, m.end) - max(q.start, m.start); part > 0 {
 					want[q.label] += part

@@ -199,6 +199,7 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 		tr.withoutSplits()
 	}
 	if !tr.brief {
+		tr.tl.dropCalls()
 		tr.lookAhead()
 	}
 	return nil
@@ -287,7 +288,7 @@ func (tl *timed) aside() *timed {
 	mine.paintings = map[workKey]*painting{}
 	mine.whole = sync.OnceValue(func() *painting {
 		p := tl.whole() // whose cursors the other goroutine moves
-		return &painting{labels: p.labels, call: p.call, blocks: p.blocks, end: p.end, sums: p.sums, tally: p.tally}
+		return &painting{labels: p.labels, call: p.call, blocks: p.blocks, space: p.space, names: p.names, end: p.end, sums: p.sums, tally: p.tally}
 	})
 	return &mine
 }

@@ -1,0 +1,67 @@
+package analysis
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
+
+// TestTally: what is summed while time is painted is what the painting says of the same
+// stretches afterward, also of those that begin before it or end after it.
+func TestTally(t *testing.T) {
+	t.Parallel()
+	const labels, call, regions = 6, 4, 5
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		ranges := make([]timeline.Range, 200)
+		order := make([]uint32, 2*len(ranges))
+		for i := range ranges {
+			ranges[i].Start = rng.Int64N(12_000) - 1000
+			ranges[i].End = ranges[i].Start + rng.Int64N(3000)
+			order[2*i], order[2*i+1] = uint32(2*i), uint32(2*i+1)
+		}
+		timeline.SortByStart(order, func(e uint32) int64 { return rangeBound(ranges, e) })
+		region := func(r int) uint32 { return uint32(1 + r%regions) }
+		counted := &tally{ranges: ranges, region: region, order: order, labels: labels, sums: make([]int64, (regions+1)*labels)}
+		var windows []moment
+		for at := int64(-500); at < 12_000; at += rng.Int64N(400) {
+			m := moment{at, at + rng.Int64N(300)}
+			windows, at = append(windows, m), m.end
+		}
+		within := &windowSums{windows: windows, ns: make([]int64, labels)}
+		whole := &painting{labels: labels, call: call, end: 10_000, tally: counted}
+		summed := &painting{labels: labels, call: call, end: 10_000, within: within}
+		pieces := 0
+		for at := rng.Int64N(50); seed > 0 && at < 10_000; at += rng.Int64N(20) { // none at all for the first
+			label := uint8(rng.IntN(labels))
+			for _, p := range []*painting{whole, summed} {
+				if label == call {
+					p.addCall(at, 1)
+				} else {
+					p.add(at, label)
+				}
+			}
+			pieces++
+		}
+		whole.finish()
+		summed.finish()
+		want := make([]int64, (regions+1)*labels)
+		for r := range ranges {
+			at := int(region(r)) * labels
+			whole.split(ranges[r].Start, ranges[r].End, want[at:at+labels])
+		}
+		if !slices.Equal(counted.sums, want) {
+			t.Fatalf("seed %d, %d pieces: the tally is\n%v, want\n%v", seed, pieces, counted.sums, want)
+		}
+		if len(summed.blocks) > 0 {
+			t.Errorf("seed %d: pieces were kept", seed)
+		}
+		sums := make([]int64, labels)
+		whole.splitAll(windows, sums)
+		if n := labels - 1; !areApart(windows) || !slices.Equal(within.ns[:n], sums[:n]) { // the last label is also what lies outside
+			t.Fatalf("seed %d, %d pieces: within stretches it is\n%v, want\n%v", seed, pieces, within.ns, sums)
+		}
+	}
+}
