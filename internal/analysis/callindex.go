@@ -7,7 +7,9 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// callIndex has the outer CUDA calls of each thread by start.
+// callIndex has the outer CUDA calls of each thread by start. Starts and ends both grow from
+// call to call of a thread, strictly. It refers to the calls of the timeline by number, and
+// is of no use once dropCalls has numbered them anew.
 type callIndex struct {
 	t       *timeline.Timeline
 	causes  []cause // by site
@@ -17,6 +19,8 @@ type callIndex struct {
 	hostGap int64   // longer stretches without a CUDA call are not between launches
 }
 
+// indexCalls goes through all calls once, in the order of the file; threads whose calls do
+// not lie by start are sorted. HostGap is in ns.
 func indexCalls(t *timeline.Timeline, hostGap int64) *callIndex {
 	sites := t.Calls.Sites()
 	x := &callIndex{t: t, hostGap: hostGap, causes: make([]cause, len(sites)), threads: make([]timeline.List, len(t.Threads)), busy: make([]int64, len(t.Threads))}
@@ -63,6 +67,9 @@ type outerCalls struct {
 	disordered bool  // they do not come in that order
 }
 
+// add takes the next call. A call that ends where an earlier one does, or before, lies within
+// it: whoever asks what the host did is told the outer one. Where calls come out of order,
+// what was kept so far means nothing, and sortedCalls begins anew.
 func (o *outerCalls) add(call uint32, start, end int64) {
 	o.disordered = o.disordered || o.any && (start < o.start || start == o.start && end > o.end)
 	o.start, o.end = start, end

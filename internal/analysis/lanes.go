@@ -10,7 +10,8 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A lane on its way.
+// A lane on its way to Overview.Lanes: listLanes gives it events, sort puts them by start,
+// draw makes boxes of them, and then they are let go.
 type lane struct {
 	Lane
 	laneSource
@@ -24,7 +25,9 @@ type lane struct {
 	disordered bool
 }
 
-// A laneSource has the events of several lanes by their number.
+// A laneSource has the events of several lanes by their number. The functions may be asked
+// from one goroutine, beside steps that only read the timeline. Times are ns on the clock of
+// the capture, and no event ends before it starts.
 type laneSource struct {
 	n    int
 	lane func(event uint32) *lane // that the event lies in; nil for none
@@ -128,8 +131,12 @@ func (tl *timed) laneSources(k *kinds) []laneSource {
 	return append(tl.stepLanes(), tl.rangeLanes(group), tl.workLanes(k, group), tl.callLanes(group))
 }
 
+// A processGroup gives the name under which lanes of a process stand together, and the number
+// that orders them.
 type processGroup func(process uint32) (name string, pid int64)
 
+// rangeLanes has a lane for each thread, domain, kind of range and depth. Ranges in no region
+// have none.
 func (tl *timed) rangeLanes(group processGroup) laneSource {
 	t := tl.t
 	type key struct {
@@ -163,6 +170,8 @@ func (tl *timed) rangeLanes(group processGroup) laneSource {
 	}
 }
 
+// rangeLabel names the lane of a range: its domain, where that is not the default one, and
+// the system's number of its thread, where it is known.
 func (tl *timed) rangeLabel(r *timeline.Range) string {
 	label := "NVTX"
 	if domain := tl.t.DomainName(r.Domain); domain != "" {
@@ -246,10 +255,12 @@ func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
 	}
 }
 
+// streamLabel names a stream as its process knows it.
 func streamLabel(q *timeline.Queue) string {
 	return fmt.Sprintf("GPU %d stream %d", q.Device, q.Stream)
 }
 
+// workLane is an empty lane for the work of a stream: kind is kernel or copy.
 func (tl *timed) workLane(q *timeline.Queue, kind string, group processGroup) *lane {
 	_, pid := group(q.Process)
 	l := &lane{
@@ -319,6 +330,7 @@ func (tl *timed) groups() (names []string, pids []int64) {
 	return append(names, "process ?"), append(pids, 1<<40)
 }
 
+// tid is the system's number of a thread; 0 where the thread is not known.
 func (tl *timed) tid(thread uint32) int {
 	if int(thread) < len(tl.t.Threads) {
 		return tl.t.Threads[thread].TID

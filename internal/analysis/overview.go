@@ -10,6 +10,7 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
+// What a page can show and a reader can look through.
 const (
 	maxLanes = 48
 	maxBoxes = 24000 // of all lanes together
@@ -205,7 +206,8 @@ func (l *lane) bins(o *Overview, p stretch, width int64, limit int) (boxes []Box
 	return b.boxes, b.titles
 }
 
-// A binner makes boxes of events that come by start.
+// A binner makes boxes of events that come by start. Bins are counted from the origin; boxes
+// are in order, and those of one bin follow each other.
 type binner struct {
 	width, origin int64 // ns; the moment that boxes count from
 	boxes         []Box
@@ -218,6 +220,8 @@ type binner struct {
 	title          uint32
 }
 
+// add takes an event. One that is as long as a bin or longer stands alone; others share a box
+// with those that begin in the same bin, as long as none of the former comes between them.
 func (b *binner) add(e *timeline.Span) {
 	start, length := e.Start-b.origin, e.End-e.Start
 	if b.open && (start >= b.next && start/b.width != b.bin || length >= b.width) {

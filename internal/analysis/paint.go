@@ -17,6 +17,7 @@ type palette struct {
 	cuts       []int64                 // bounds of ranges, sorted: shared time is dealt out anew at each
 }
 
+// of is the label of a cause.
 func (p *palette) of(c cause) uint8 { return uint8(p.categories + int(c)) }
 
 // paint labels the time from lo to hi. The work comes by start and stays as it is. Counted
@@ -51,6 +52,7 @@ func (p *palette) splitWork(work iter.Seq[stint], lo, hi int64, windows []moment
 // labels is how many there are.
 func (p *palette) labels() int { return p.categories + int(causes) }
 
+// A painter goes through work by start and knows what runs at a moment.
 type painter struct {
 	p       *palette
 	calls   *callIndex
@@ -86,6 +88,7 @@ func (b *painter) begin(w *stint) {
 	b.running[i] = ending{w.end, w.label}
 }
 
+// run paints all time. Work that takes no time, or ends before it starts, changes nothing.
 func (b *painter) run(work iter.Seq[stint]) {
 	b.last = timeline.None
 	for w := range work {
@@ -114,6 +117,7 @@ func (b *painter) finish(before int64, after *stint) {
 	}
 }
 
+// change counts work that begins (1) or ends (-1).
 func (b *painter) change(label uint8, by int32) {
 	if label == copyLabel {
 		b.copies += by
@@ -169,6 +173,8 @@ func (b *painter) share(t int64) {
 	}
 }
 
+// deal is share up to a moment before which no range begins or ends, so that a part of the
+// time that somebody asks for never ends within it.
 func (b *painter) deal(end int64) {
 	length := uint64(end) - uint64(b.at)
 	at, dealt := b.at, int32(0)

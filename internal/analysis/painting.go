@@ -10,7 +10,8 @@ import (
 
 // A painting gives every nanosecond of a stretch of time exactly one label: the
 // category of the kernel that ran, or why none did. Any part of it therefore
-// splits without a rest.
+// splits without a rest. Pieces come by start while it is painted; after finish nothing in it
+// changes but the cursors, which belong to one goroutine.
 type painting struct {
 	labels int
 	call   uint8               // label of pieces in which the host was in a CUDA call that has no cause of its own; each is one call
@@ -75,13 +76,16 @@ func (p *painting) add(start int64, label uint8) {
 	}
 }
 
+// addCall begins a piece of a call. Two calls in a row are two pieces, also of one name.
 func (p *painting) addCall(start int64, name timeline.StringID) {
 	p.dropEmpty(start)
 	p.begin(piece{start, p.call, name})
 }
 
+// dropEmpty takes back a piece that would have no length.
 func (p *painting) dropEmpty(start int64) { p.begun = p.begun && p.now.start != start }
 
+// begin writes the piece before: only now it is known to have a length.
 func (p *painting) begin(next piece) {
 	if p.begun {
 		p.write()
@@ -224,6 +228,7 @@ type pieceReader struct {
 	last int64 // end of the block
 }
 
+// read is before the first piece of block i.
 func (p *painting) read(i int) pieceReader {
 	b := &p.blocks[i]
 	pieces, _ := p.dataOf(b)
@@ -261,6 +266,7 @@ type numbers struct {
 	at   int
 }
 
+// number is the next one. The data is our own, so that it is whole.
 func (r *numbers) number() (n uint64) {
 	for shift := 0; ; shift += 7 {
 		b := r.data[r.at]

@@ -29,7 +29,7 @@ func TestPaintingSplits(t *testing.T) {
 			}
 			label := uint8(rng.IntN(labels))
 			if label == call {
-				length++ // a call is never empty
+				length++                                                 // a call is never empty
 				name := timeline.StringID(rng.IntN(1 + 300*int(seed%2))) // or more than there are codes
 				p.addCall(at, name)
 				pieces = append(pieces, piece{moment{at, at + length}, label, name})

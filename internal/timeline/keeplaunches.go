@@ -5,6 +5,10 @@ import "math/bits"
 // KeepLaunches drops the calls that launched nothing from the timeline and numbers the
 // rest anew, to release memory when nobody asks any more what the host did between
 // launches. The others are attributions of the same timeline that were made from this one.
+//
+// Nobody may use the timeline meanwhile, nor calls by the numbers that they had. Their order
+// stays, and so do sites, whose calls may be gone. The old columns are released here, so that
+// the caller may collect them at once.
 func (a *Attribution) KeepLaunches(others ...*Attribution) {
 	old := a.t.Calls
 	launched, before := make([]uint64, old.Len()/64+1), make([]uint32, old.Len()/64+1)
