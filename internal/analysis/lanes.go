@@ -88,9 +88,9 @@ const laneChunk = 512
 // holds until the next.
 func (l *lane) chunks(from, to int) iter.Seq[[]timeline.Span] {
 	return func(yield func([]timeline.Span) bool) {
-		var room [laneChunk]timeline.Span
+		room := make([]timeline.Span, max(0, min(laneChunk, to-from))) // most lanes are short
 		for from < to {
-			chunk := room[:l.readSpans(from, room[:min(laneChunk, to-from)])]
+			chunk := room[:l.readSpans(from, room[:min(len(room), to-from)])]
 			if len(chunk) == 0 || !yield(chunk) {
 				return
 			}
