@@ -92,8 +92,8 @@ func Start(ctx context.Context, o Options) *Load {
 		default:
 			l.closedLoop(ctx)
 		}
-		cancel()
-		l.mu.Lock() // none is added any more
+		l.mu.Lock()
+		cancel() // none is added any more
 		l.mu.Unlock()
 		l.added.Wait()
 		l.client.CloseIdleConnections()

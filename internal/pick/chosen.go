@@ -86,7 +86,7 @@ func (c *chosen) processes(ctx context.Context, first int) error {
 			continue
 		}
 		request := Request{
-			Options: run.options(c.Base, c.targets), Output: "ncu/run", Gates: run.Gates, Launches: len(run.Planned), Kernels: run.kernels(c.targets), Narrow: len(c.targets.Steps) > 0,
+			Options: run.options(c.Base, c.targets), Output: "ncu/run", Gates: run.Gates, Launches: len(run.Planned), Kernels: run.kernels(c.targets, true), Asked: run.kernels(c.targets, false), Narrow: len(c.targets.Steps) > 0,
 			Expected: time.Duration(run.Seconds * float64(time.Second)),
 		}
 		if s := c.targets.Serving; s != nil {

@@ -60,6 +60,7 @@ type Request struct {
 	Gates    []Gate         // that the program is to open and close; none counts everywhere
 	Launches int            // that it is to count; 0 where that is not known
 	Kernels  map[string]int // the same by the name that ncu prints; nil where that is not known
+	Asked    map[string]int // of Kernels, without those that the filter lets through beside what was chosen
 	// Narrow says that of a server's steps ncu sees the ones that Serving asks for alone.
 	Narrow   bool
 	Expected time.Duration // 0 where that is not known

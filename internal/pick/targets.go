@@ -250,11 +250,12 @@ func (r *Run) options(o ncu.Options, t *Targets) ncu.Options {
 	return o
 }
 
-// kernels are the launches that a run counts, by the name that ncu prints.
-func (r *Run) kernels(t *Targets) map[string]int {
+// kernels are the launches that a run counts, by the name that ncu prints: all, or
+// without those that nobody asked for.
+func (r *Run) kernels(t *Targets, along bool) map[string]int {
 	out := map[string]int{}
 	for _, p := range r.Planned {
-		if g := t.group(p.Group); g != nil {
+		if g := t.group(p.Group); g != nil && (along || p.Role != RoleAlong) {
 			out[(&names{mangled: g.Mangled, demangled: g.Demangled, function: g.Function}).in(r.KernelNameBase)]++
 		}
 	}

@@ -226,7 +226,7 @@ func countServer(ctx context.Context, j *job, target []string, r pick.Request, b
 		},
 	}
 	if !b.from && (len(b.ranges) == 0 || r.Narrow) {
-		n.Kernels = r.Kernels
+		n.Kernels, n.Asked = r.Kernels, r.Asked
 	}
 	for i, lengths := range r.Serving.Lengths() {
 		n.Prompts = append(n.Prompts, serving.Prompting{Lengths: lengths, Decoding: r.Serving.Prompts[i].Decoding})

@@ -59,7 +59,10 @@ const onTime = time.Second
 type Counting struct {
 	// Kernels are the launches to count, by the name that ncu prints, and nothing else
 	// is let through by its filter; nil where that is not known.
-	Kernels  map[string]int
+	Kernels map[string]int
+	// Asked are those of Kernels that were chosen. The others need not come: they are of
+	// steps that nobody makes. Nil where that is not known.
+	Asked    map[string]int
 	Expected time.Duration // that it takes; 0 where that is not known
 	Logs     string        // folder of ncu's logs, which hold those of the server
 	// Prompts are the steps to count that have prompts. None is one with one prompt.

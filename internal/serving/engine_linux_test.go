@@ -120,12 +120,15 @@ func TestCountSteps(t *testing.T) {
 		clients int
 		profile *engine.Profile
 		prompts []Prompting
-		want    []string // steps that are profiled, in this order, with others between
+		want    []string       // steps that are profiled, in this order, with others between
+		asked   map[string]int // that are counted in the first round
+		never   string         // step that does not come after those
 	}{
-		"endpoints":      {3, profile, told, []string{"step [4 7] 1 true", "step [5] 2 true", "step [] 3 true", "step [4 7] 1 true", "step [5] 2 true", "step [] 3 true"}},
-		"from the start": {3, nil, told, []string{"step [4 7] 1 false", "step [5] 2 false", "step [] 3 false"}},
-		"one client":     {1, profile, []Prompting{{[]int{5}, -1}}, []string{"step [5] 0 true", "step [] 1 true"}},
-		"unknown":        {2, profile, nil, []string{"step [9] 1 true", "step [] 2 true"}},
+		"endpoints":      {3, profile, told, []string{"step [4 7] 1 true", "step [5] 2 true", "step [] 3 true", "step [4 7] 1 true", "step [5] 2 true", "step [] 3 true"}, nil, ""},
+		"one round":      {3, profile, told, []string{"step [4 7] 1 true", "step [5] 2 true", "step [] 3 true"}, map[string]int{"another": 1}, "step [4 7] 1 true"},
+		"from the start": {3, nil, told, []string{"step [4 7] 1 false", "step [5] 2 false", "step [] 3 false"}, nil, ""},
+		"one client":     {1, profile, []Prompting{{[]int{5}, -1}}, []string{"step [5] 0 true", "step [] 1 true"}, nil, ""},
+		"unknown":        {2, profile, nil, []string{"step [9] 1 true", "step [] 2 true"}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +141,7 @@ func TestCountSteps(t *testing.T) {
 				},
 			}
 			began := time.Now()
-			m, err := s.Count(t.Context(), Counting{Kernels: map[string]int{"never": 1}, Prompts: test.prompts, Take: func(ctx context.Context, counted func(string)) (capture.Outcome, error) {
+			m, err := s.Count(t.Context(), Counting{Kernels: map[string]int{"never": 1}, Asked: test.asked, Prompts: test.prompts, Take: func(ctx context.Context, counted func(string)) (capture.Outcome, error) {
 				counted("another")
 				file, err := os.Create(out)
 				if err != nil {
@@ -164,6 +167,9 @@ func TestCountSteps(t *testing.T) {
 					t.Fatalf("no %q in\n%s", want, text)
 				}
 				rest = after
+			}
+			if test.never != "" && strings.Contains(rest, test.never) {
+				t.Errorf("another round:\n%s", text)
 			}
 			if len(m.Record.Steps) == 0 || len(m.Record.Window) != 1 {
 				t.Errorf("got %+v", m.Record)

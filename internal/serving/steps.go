@@ -38,8 +38,9 @@ func (c *counted) few(o *load.Options) {
 }
 
 // rounds makes the server compute each step that is to be counted, again and again
-// until a whole round brings nothing new: under ncu a step takes seconds, and the answers of
-// clients take minutes, so that none would come by itself.
+// until a round has brought what was chosen, or nothing new: under ncu a step takes seconds, and
+// the answers of clients take minutes, so that none would come by itself. Names do not tell
+// sizes, but ncu counts the first launch of each, and a round has all that were chosen.
 func (c *counted) rounds(ctx context.Context, counting *atomic.Int64) {
 	if c.load == nil {
 		return
@@ -48,7 +49,7 @@ func (c *counted) rounds(ctx context.Context, counting *atomic.Int64) {
 	for before := -1; ctx.Err() == nil; {
 		c.round(ctx, counting)
 		done := c.tally.done()
-		if done == before {
+		if done == before || c.tally.has(c.Asked) {
 			return
 		}
 		before = done
