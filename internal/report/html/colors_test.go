@@ -113,7 +113,7 @@ func TestColorsAreToldApart(t *testing.T) {
 	}
 	split := &r.Stages[0].Split
 	split.Busy, split.Idle = nil, nil
-	for _, m := range append(regexp.MustCompile(`(?m)^  - \{id: (\w+),`).FindAllStringSubmatch(string(rules), -1), []string{"", "other"}) {
+	for _, m := range append(regexp.MustCompile(`(?m)^  - \{id: (\w+)\}`).FindAllStringSubmatch(string(rules), -1), []string{"", "other"}) {
 		split.Busy = append(split.Busy, analysis.TimePart{ID: m[1], Label: "kind " + m[1], NS: 10_000})
 	}
 	for _, id := range []string{"none", "python", "host", "launch", "graph", "call", "sync", "copy", "alloc", "others"} {
