@@ -310,7 +310,7 @@ var pagePhrases = map[string]string{
 	"load-open":      "The load: %s, prompts of %s tokens, answers of %s tokens, %g requests/s at random moments, at most %d at once.",
 	"no-goodput":     "No goodput: it needs a target of latency (pipeline.server.load.target_ttft_s, target_tpot_s).",
 	"no-cache-use":   "Use of the KV cache is not known: this engine does not tell it in /metrics.",
-	"no-peak-memory": "The peak of GPU memory is not known: this engine does not tell it in /metrics, and nvidia-smi was not there to be sampled.",
+	"no-peak-memory": "The peak of GPU memory is not known: this engine does not tell it in /metrics, and no sample of nvidia-smi does.",
 
 	// view_serving.go
 	"mfu-and-mbu-of": "MFU and MBU of %s: %s.",
