@@ -203,7 +203,7 @@ func (env *Environment) mergeCUDA() {
 			env.Software = slices.Delete(env.Software, i, i+1)
 			return
 		default:
-			f.Name = "CUDA of PyTorch"
+			f.Name = "torch_cuda"
 		}
 	}
 }

@@ -232,8 +232,8 @@ func (l *launch) lasts() float64 { return cmp.Or(l.lastsNS, l.durationNS()) }
 // richness is how much of what decisions use a launch carries.
 func (l *launch) richness() int {
 	n := 0
-	for _, d := range decisive {
-		if _, ok := l.values[d.name]; ok {
+	for _, name := range decisive {
+		if _, ok := l.values[name]; ok {
 			n++
 		}
 	}
@@ -398,8 +398,8 @@ func (l *launch) shownMetrics(c *Counted) {
 			add(s.DisplayName, m.Name, m.Label)
 		}
 	}
-	for _, d := range decisive {
-		add("Decision", d.name, d.label)
+	for _, name := range decisive {
+		add("", name, "")
 	}
 }
 

@@ -89,13 +89,11 @@ func (l *launch) fewestBlocks(of []occupancyBound) (resource, counter string, bl
 
 // decisive are the counters shown beside a verdict where the report has no
 // section that shows them.
-var decisive = []struct{ name, label string }{
-	{"gpu__time_duration.sum", "Duration"},
-	{counterDRAM[0], "DRAM throughput"}, {counterL2[0], "L2 throughput"}, {counterL1[0], "L1 throughput"}, {counterSM[0], "Compute (SM) throughput"},
-	{"sm__pipe_tensor_cycles_active" + ofElapsed, "Tensor pipe"}, {"sm__pipe_fma_cycles_active" + ofElapsed, "FP32 pipe"},
-	{"sm__pipe_fp64_cycles_active" + ofElapsed, "FP64 pipe"}, {"sm__pipe_alu_cycles_active" + ofElapsed, "INT pipe"}, {"sm__inst_executed_pipe_xu" + ofElapsed, "Special function pipe"},
-	{counterIssueActive, "Issue slots busy"}, {counterOccupancy[0], "Achieved occupancy"}, {counterTheoretical[0], "Theoretical occupancy"},
-	{counterWaves[0], "Waves per SM"}, {"dram__bytes_read.sum", "DRAM read"}, {"dram__bytes_write.sum", "DRAM written"},
+var decisive = []string{
+	"gpu__time_duration.sum", counterDRAM[0], counterL2[0], counterL1[0], counterSM[0],
+	"sm__pipe_tensor_cycles_active" + ofElapsed, "sm__pipe_fma_cycles_active" + ofElapsed, "sm__pipe_fp64_cycles_active" + ofElapsed,
+	"sm__pipe_alu_cycles_active" + ofElapsed, "sm__inst_executed_pipe_xu" + ofElapsed, counterIssueActive, counterOccupancy[0],
+	counterTheoretical[0], counterWaves[0], "dram__bytes_read.sum", "dram__bytes_write.sum",
 }
 
 // detailNames are counters by the section and label that ncu's details page

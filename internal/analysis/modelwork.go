@@ -67,7 +67,7 @@ func (e *UnusedError) Error() string {
 // the model's config.
 func (ut *utilizer) countedWork(work map[string]StageWork) error {
 	r := ut.in.counted
-	ut.notes.use(ut.in.Model, "model config")
+	ut.notes.use(ut.in.Model, "model_config")
 	ut.tellModel(r)
 	ut.describeModel(r)
 	own := map[string]StageWork{}

@@ -135,7 +135,7 @@ func (pf *peakFinder) peaksOf(g *GPU) {
 			}
 		} else if v, ok := arch.Peak(dtype, g.SMs, hz); known && ok {
 			peak.Value, peak.ClockHz, peak.Clock = v, hz, clockFact(hz, highestClock)
-			peak.Basis = fact.New(basisTable, fact.Name("source", arch.Source))
+			peak.Basis = fact.New(basisTable, fact.ID("source", "publication", arch.Source))
 		} else {
 			continue
 		}
@@ -183,7 +183,7 @@ func (g *GPU) published(p Peak) Peak {
 	if !ok || v <= 0 {
 		return p
 	}
-	return Peak{ID: p.ID, Value: v, Unit: p.Unit, Published: true, Basis: fact.New(basisSheet, fact.Name("source", sheet.Source))}
+	return Peak{ID: p.ID, Value: v, Unit: p.Unit, Published: true, Basis: fact.New(basisSheet, fact.ID("source", "publication", sheet.Source))}
 }
 
 // roofs are the limits beside a launch, at the clock that it ran at.

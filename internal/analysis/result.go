@@ -108,7 +108,7 @@ type Source struct {
 // A File is an input of the analysis.
 type File struct {
 	Path   string `json:"path"` // relative to the run where there is one
-	Kind   string `json:"kind"` // timeline, counters, metrics, operators, flops
+	Kind   string `json:"kind"` // timeline, counters, metrics, operators, flops, targets, model_config
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256,omitempty"`
 	// Of tells it apart from other timelines or reports of counters, as far as its

@@ -126,7 +126,7 @@ type Counted struct {
 
 // A Metric is a counter as measured.
 type Metric struct {
-	// Section and Label are the headings of the report; absent in pages without
+	// Section and Label are the headings of the report, in the words of NVIDIA; absent in pages without
 	// sections. Unit is the base unit of Value, absent for a plain count.
 	Section string  `json:"section,omitempty"`
 	Name    string  `json:"name"`

@@ -345,7 +345,7 @@ func TestRegionsPartlyInScope(t *testing.T) {
 }
 
 func TestOneVersionOfCUDA(t *testing.T) {
-	for of, want := range map[string]string{"13.0": "PyTorch", "12.8": "PyTorch, CUDA of PyTorch"} {
+	for of, want := range map[string]string{"13.0": "PyTorch", "12.8": "PyTorch, torch_cuda"} {
 		env := Environment{CUDA: "13.0", Software: []Fact{{"PyTorch", "2.11"}, {"CUDA", of}}}
 		env.mergeCUDA()
 		var names []string

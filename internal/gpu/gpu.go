@@ -54,36 +54,36 @@ func Parse(name string) (DType, bool) {
 // An Arch is what an SM of a compute capability does in a cycle, in operations:
 // a multiplication and an addition are two.
 type Arch struct {
-	Compute string
+	Compute string // capability, "9.0"
 	Name    string
-	PerSM   map[DType]float64
-	Source  string
+	PerSM   map[DType]float64 // a type that is not there has no pipe, or is not published
+	Source  string            // ID of the publication; internal/message has its title
 }
 
 // archs are from NVIDIA's architecture white papers: tensor throughput is dense
 // and with 32-bit accumulation. Consumer cards of 8.6, 8.9 and 12.0 run half of
 // it, so that the table is an upper bound for them.
 var archs = []Arch{
-	{"7.0", "Volta", map[DType]float64{TensorFP16: 1024, FP32: 128, FP16: 256, FP64: 64}, "Tesla V100 white paper"},
-	{"7.5", "Turing", map[DType]float64{TensorFP16: 1024, TensorINT8: 2048, FP32: 128, FP16: 256, FP64: 4}, "Turing white paper"},
+	{"7.0", "Volta", map[DType]float64{TensorFP16: 1024, FP32: 128, FP16: 256, FP64: 64}, "tesla-v100-white-paper"},
+	{"7.5", "Turing", map[DType]float64{TensorFP16: 1024, TensorINT8: 2048, FP32: 128, FP16: 256, FP64: 4}, "turing-white-paper"},
 	{"8.0", "Ampere", map[DType]float64{
 		TensorFP16: 2048, TensorBF16: 2048, TensorTF32: 1024, TensorINT8: 4096, TensorFP64: 128, FP32: 128, FP16: 512, FP64: 64,
-	}, "A100 white paper"},
+	}, "a100-white-paper"},
 	{"8.6", "Ampere", map[DType]float64{
 		TensorFP16: 1024, TensorBF16: 1024, TensorTF32: 512, TensorINT8: 2048, FP32: 256, FP16: 256, FP64: 4,
-	}, "GA102 white paper"},
+	}, "ga102-white-paper"},
 	{"8.9", "Ada", map[DType]float64{
 		TensorFP16: 1024, TensorBF16: 1024, TensorTF32: 512, TensorFP8: 2048, TensorINT8: 2048, FP32: 256, FP16: 256, FP64: 4,
-	}, "Ada white paper"},
+	}, "ada-white-paper"},
 	{"9.0", "Hopper", map[DType]float64{
 		TensorFP16: 4096, TensorBF16: 4096, TensorTF32: 2048, TensorFP8: 8192, TensorINT8: 8192, TensorFP64: 256, FP32: 256, FP16: 512, FP64: 128,
-	}, "H100 white paper"},
+	}, "h100-white-paper"},
 	{"10.0", "Blackwell", map[DType]float64{
 		TensorFP16: 8192, TensorBF16: 8192, TensorTF32: 4096, TensorFP8: 16384, FP32: 256, FP16: 512, FP64: 128,
-	}, "Blackwell data sheets"},
+	}, "blackwell-data-sheets"},
 	{"12.0", "Blackwell", map[DType]float64{
 		TensorFP16: 1024, TensorBF16: 1024, TensorTF32: 512, TensorFP8: 2048, TensorINT8: 2048, FP32: 256, FP16: 256, FP64: 4,
-	}, "RTX Blackwell white paper"},
+	}, "rtx-blackwell-white-paper"},
 }
 
 // Lookup finds an architecture by its compute capability, such as "9.0".

@@ -75,6 +75,47 @@ var methodWords = map[fact.Code]words{
 // methodLabels name the facts of a workload's shape, and whether ncu held the clock.
 var methodLabels = map[string]map[string]string{
 	"clock-lock": {"locked": "locked by ncu", "free": "not locked"},
+	// Where a peak is published, by the IDs of package gpu.
+	"publication": {
+		"tesla-v100-white-paper":                "Tesla V100 white paper",
+		"turing-white-paper":                    "Turing white paper",
+		"a100-white-paper":                      "A100 white paper",
+		"ga102-white-paper":                     "GA102 white paper",
+		"ada-white-paper":                       "Ada white paper",
+		"h100-white-paper":                      "H100 white paper",
+		"blackwell-data-sheets":                 "Blackwell data sheets",
+		"rtx-blackwell-white-paper":             "RTX Blackwell white paper",
+		"blackwell-technical-brief-hgx-b200":    "NVIDIA Blackwell technical brief, HGX B200, half of the rates with sparsity",
+		"blackwell-technical-brief-gb200-nvl72": "NVIDIA Blackwell technical brief, GB200 NVL72, half of the rates with sparsity",
+		"gh200-by-h100-white-paper":             "NVIDIA H100 white paper, SXM5: the GPU of GH200 has the same 132 SMs and clock",
+		"h200-data-sheet-sxm":                   "NVIDIA H200 data sheet (SXM), half of the rates with sparsity",
+		"h200-data-sheet-nvl":                   "NVIDIA H200 data sheet (NVL), half of the rates with sparsity",
+		"h100-white-paper-h100-sxm5":            "NVIDIA H100 white paper, H100 SXM5",
+		"h100-white-paper-h100-pcie":            "NVIDIA H100 white paper, H100 PCIe",
+		"h100-data-sheet-nvl":                   "NVIDIA H100 data sheet (NVL), half of the rates with sparsity",
+		"h20-specifications":                    "NVIDIA H20 specifications",
+		"a100-data-sheet":                       "NVIDIA A100 data sheet",
+		"a30-data-sheet":                        "NVIDIA A30 data sheet",
+		"a40-data-sheet":                        "NVIDIA A40 data sheet",
+		"a10-data-sheet":                        "NVIDIA A10 data sheet",
+		"l4-data-sheet":                         "NVIDIA L4 data sheet, half of the rates with sparsity",
+		"l40-data-sheet":                        "NVIDIA L40 data sheet",
+		"l40s-data-sheet":                       "NVIDIA L40S data sheet",
+		"v100-data-sheet-sxm":                   "NVIDIA V100 data sheet (SXM)",
+		"v100-data-sheet-pcie":                  "NVIDIA V100 data sheet (PCIe)",
+		"v100-data-sheet-v100s":                 "NVIDIA V100 data sheet (V100S)",
+		"t4-data-sheet":                         "NVIDIA T4 data sheet",
+		"ga102-white-paper-rtx-a6000":           "NVIDIA GA102 white paper, RTX A6000",
+		"rtx-blackwell-white-paper-rtx-5090":    "NVIDIA RTX Blackwell white paper, RTX 5090",
+		"ada-white-paper-rtx-4090":              "NVIDIA Ada white paper, RTX 4090",
+		"ada-white-paper-rtx-4080":              "NVIDIA Ada white paper, RTX 4080",
+		"ga102-white-paper-rtx-3090":            "NVIDIA GA102 white paper, RTX 3090",
+		"ga102-white-paper-rtx-3080":            "NVIDIA GA102 white paper, RTX 3080",
+	},
+	// Kinds of inputs of an analysis.
+	"file": {"model_config": "model config"},
+	// Software of a program, where the name of the product does not say it.
+	"software": {"torch_cuda": "CUDA of PyTorch"},
 	// What a workload was given.
 	"shape": {
 		"batch_size": "batch size", "prompt_length": "prompt length", "new_tokens": "new tokens", "warmup_passes": "warm-up passes", "image_size_px": "image size (px)",

@@ -248,11 +248,11 @@ func (c *choice) first() int {
 func (c *choice) price(t *Targets, passes int) {
 	program, source := c.p.Program, c.p.ProgramSource
 	if program <= 0 {
-		program, source = time.Duration(c.l.t.Session.DurationNS), "the length of the timeline"
+		program, source = time.Duration(c.l.t.Session.DurationNS), "timeline-length"
 	}
 	if program <= 0 {
 		program = time.Duration(max(0, c.l.t.Session.LastNS-c.l.t.Session.FirstNS))
-		source = "the first to the last event of the timeline"
+		source = "timeline-events"
 	}
 	c.cost = costModel{passes: passes, program: program.Seconds(), before: c.before(), first: c.first()}
 	if c.p.Served {

@@ -155,7 +155,7 @@ func PolicyOf(timeline plan.Nsys, n plan.Ncu, version tool.Version, program time
 		p.KernelInclude, p.KernelBase, p.KernelKey = []string{c.KernelName}, c.KernelNameBase, "pipeline.ncu.ncu_cli.kernel_name"
 	}
 	if !wholeProgram(timeline) {
-		p.Program, p.ProgramSource = program, "unprofiled run"
+		p.Program, p.ProgramSource = program, "unprofiled-run"
 	}
 	return p
 }
@@ -172,7 +172,7 @@ func (c *Counting) policy() Policy {
 	p.Partial, p.Served = p.Partial || c.Window, c.Window
 	p.Client = c.Client && len(c.Ranges) > 0 && slices.Equal(p.Include, c.Ranges)
 	if c.Window { // a window of a server: its start is what a process costs
-		p.Program, p.ProgramSource = c.Program, "start of the server"
+		p.Program, p.ProgramSource = c.Program, "server-start"
 	}
 	return p
 }
@@ -292,7 +292,7 @@ func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
 		}
 		mode = next
 	}
-	last := Step{Mode: ncu.ReplayKernel, Tried: true, Outcome: "last step", Reason: because(stepLast)}
+	last := Step{Mode: ncu.ReplayKernel, Tried: true, Outcome: "last-step", Reason: because(stepLast)}
 	return c.countLaunches(ctx, append(steps, last))
 }
 

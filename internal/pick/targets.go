@@ -193,7 +193,7 @@ const (
 	WayPerConfig = "per-launch-config" // some launches of each configuration
 	WayNumbers   = "kernel-id"         // launches by their number
 	WayGates     = "gates"             // some launches of each configuration, while a gate is open
-	WayFirst     = "first launches"    // from the first launch on
+	WayFirst     = "first-launches"    // from the first launch on
 )
 
 // A Run is one process of ncu.
@@ -265,9 +265,9 @@ func (r *Run) kernels(t *Targets, along bool) map[string]int {
 // The roles of a planned launch.
 const (
 	RoleTypical = "typical"            // at the median duration, or within a tenth or 200 ns of it
-	RoleSame    = "same configuration" // of the group, but not typical
+	RoleSame    = "same-configuration" // of the group, but not typical
 	RoleSlowest = "slowest"
-	RoleOther   = "other duration" // for launches that no typical one is like
+	RoleOther   = "other-duration" // for launches that no typical one is like
 	RoleAlong   = "along"          // not asked for: the filter lets it through
 )
 
@@ -285,7 +285,7 @@ type Prediction struct {
 	PassesPerLaunch  int             `json:"passes_per_launch"`
 	SecondsPerLaunch float64         `json:"seconds_per_launch"`
 	ProgramSeconds   float64         `json:"program_seconds"`
-	ProgramSource    string          `json:"program_source"`
+	ProgramSource    string          `json:"program_source"` // unprofiled-run, server-start, timeline-length or timeline-events
 	Seconds          float64         `json:"seconds"`
 	Basis            fact.StoredList `json:"basis"` // what the passes are taken from
 	// EverySeconds is what counting every launch of the regions would take.
@@ -307,8 +307,18 @@ func ParseTargets(text []byte) (*Targets, error) {
 	if t.Schema != Schema {
 		return nil, fmt.Errorf("read targets: schema %d; this version reads schema %d", t.Schema, Schema)
 	}
+	for i := range t.Runs {
+		run := &t.Runs[i]
+		run.Way = hyphened(run.Way)
+		for j := range run.Planned {
+			run.Planned[j].Role = hyphened(run.Planned[j].Role)
+		}
+	}
 	return t, nil
 }
+
+// hyphened is a way or a role as it is written now: earlier versions wrote spaces.
+func hyphened(id string) string { return strings.ReplaceAll(id, " ", "-") }
 
 // group finds a group by its id.
 func (t *Targets) group(id string) *Group {

@@ -39,7 +39,7 @@ func (d *doc) environment(r *analysis.Result) {
 		}
 	}
 	for _, f := range e.Software {
-		g.add(prose(f.Name), prose(f.Value))
+		g.add(prose(message.Label("software", f.Name)), prose(f.Value))
 	}
 	w := &r.Workload
 	if w.Model != nil {

@@ -219,7 +219,7 @@ var fileView = View[analysis.File]{
 	Name: "files",
 	Columns: []Column[analysis.File]{
 		{Key: "path", Title: "file", Format: Name, Value: func(f *analysis.File) any { return f.Path }},
-		{Key: "kind", Value: func(f *analysis.File) any { return f.Kind }},
+		{Key: "kind", Value: func(f *analysis.File) any { return f.Kind }, Show: func(f *analysis.File) any { return message.Label("file", f.Kind) }},
 		{Key: "bytes", Title: "size", Unit: Bytes, Value: func(f *analysis.File) any { return f.Bytes }},
 		{Key: "sha256", Title: "SHA-256", Format: Name, Value: func(f *analysis.File) any { return orNil(f.SHA256) }},
 	},

@@ -189,6 +189,9 @@ func (python worder) row(list string, x map[string]any) {
 		if x["name"], x["title"] = name, name; name != id { // a name out of a program stays as it is
 			x["title"] = strings.ToUpper(name[:1]) + name[1:]
 		}
+	case "software":
+		id, _ := x["name"].(string)
+		x["name"] = message.Label("software", id)
 	case "kernels":
 		if id, _ := x["attained_of"].(string); id != "" {
 			x["attained_label"] = message.Label("peak", id)
