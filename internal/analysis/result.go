@@ -343,7 +343,7 @@ type Stage struct {
 	// median; absent where the timeline has neither.
 	Typical  *Typical `json:"typical,omitempty"`
 	Sub      []SubMS  `json:"sub,omitempty"`          // parts of this stage, never added to it; clean where CleanMS is there, else under nsys
-	TokensPS *float64 `json:"tokens_per_s,omitempty"` // clean
+	TokensPS *float64 `json:"tokens_per_s,omitempty"` // unprofiled, mean of the passes; Totals.Aggregates has the median
 	Split    Split    `json:"split"`                  // of all passes in the timeline
 	// HostFrames is the Python code that the launching threads were seen in while the
 	// GPU waited for the host, most samples first; only where nsys sampled Python.

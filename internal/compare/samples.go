@@ -177,7 +177,7 @@ func (s *samples) addStages(r *analysis.Result) {
 			s.add(Key{Stage, st.Name, Launches}, "", float64(st.Kernels)/passes, weight)
 		}
 		if st.TokensPS != nil {
-			s.add(Key{Stage, st.Name, Throughput}, Unprofiled, *st.TokensPS, weight)
+			s.add(Key{Stage, st.Name, Throughput}, Unprofiled, cmp.Or(medianTokens(r), *st.TokensPS), weight)
 		}
 		if st.FLOPs != nil {
 			s.add(Key{Stage, st.Name, ModelFLOPs}, "", *st.FLOPs, weight)
@@ -191,6 +191,17 @@ func (s *samples) addStages(r *analysis.Result) {
 	for _, a := range r.Totals.Aggregates {
 		s.addAggregate(&a)
 	}
+}
+
+// medianTokens is the median of tokens/s over the passes of a process, as the row of the
+// workload has it: Stage.TokensPS is their mean. 0 where the workload did not tell.
+func medianTokens(r *analysis.Result) float64 {
+	for i := range r.Totals.Aggregates {
+		if a := &r.Totals.Aggregates[i]; a.Name == string(Throughput) {
+			return a.P50
+		}
+	}
+	return 0
 }
 
 // nsysClock is what the times of a stage under nsys were measured by.
