@@ -432,6 +432,7 @@ var pagePhrases = map[string]string{
 	"steps-by-time":          "steps by time",
 	"stage-in-order":         "stage, in order",
 	"stages-in-order":        "stages in the order of the program",
+	"limiter-levels":         "limiter: % of that limit in use; too little work: % of one wave of blocks",
 	"unprofiled-mean-pass":   "unprofiled, mean pass",
 	"median-pass":            "median pass",
 	"under-nsys-median-pass": "under nsys, median pass",

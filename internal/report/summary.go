@@ -123,7 +123,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	if room <= 0 {
 		return append(lines, foot...), nil
 	}
-	kernels, dropped, err := tableLines(summaryKernels(r, room), o.Width, "")
+	kernels, dropped, err := tableLines(summaryKernels(r, room), o.Width, levelNote(r, room), "limiter")
 	if err != nil {
 		return nil, err
 	}

@@ -49,11 +49,11 @@ func timeTables(r *analysis.Result, o SummaryOptions, few bool) (lines []string,
 func fitted[T any](v View[T], rows []T, o SummaryOptions, wanted, few []string) (lines, below []string, err error) {
 	v.Legend, v.Order = "", Order{}
 	t := v.only(wanted...).table(Slice(rows), nil)
-	lines, below, err = tableLines(t, o.Width, "")
+	lines, below, err = tableLines(t, o.Width, "", "")
 	if o.Log || len(t.dropped) == 0 {
 		return lines, below, err
 	}
-	return tableLines(v.only(few...).table(Slice(rows), nil), o.Width, "")
+	return tableLines(v.only(few...).table(Slice(rows), nil), o.Width, "", "")
 }
 
 // screenSteps is how many kinds of steps a screen shows.
@@ -73,11 +73,11 @@ func lastOfEachKind(windows []analysis.ServingWindow) (out []analysis.ServingWin
 // take the place of a column, else in a line of its own.
 func stageLines(r *analysis.Result, width int) (lines, below []string, err error) {
 	t := summaryStages(r, message.Phrase("stage-in-order"))
-	if lines, below, err = tableLines(t, width, ""); err != nil || len(lines) == 0 {
+	if lines, below, err = tableLines(t, width, "", ""); err != nil || len(lines) == 0 {
 		return lines, below, err
 	}
 	bare := summaryStages(r, "stage")
-	lines2, below2, err := tableLines(bare, width, message.Phrase("stages-in-order"))
+	lines2, below2, err := tableLines(bare, width, message.Phrase("stages-in-order"), "")
 	if len(bare.dropped) < len(t.dropped) {
 		return lines2, below2, err
 	}
@@ -134,9 +134,19 @@ func summaryKernels(r *analysis.Result, most int) *Table[kernelLine] {
 	return v.table(slices.Values(rows), nil)
 }
 
+// levelNote says what the shares beside limiters are of; "" where the first kernels, as many
+// as are shown, have none.
+func levelNote(r *analysis.Result, shown int) string {
+	if !slices.ContainsFunc(r.Kernels[:min(shown, len(r.Kernels))], func(k analysis.Kernel) bool { return k.Limiter.Level != nil }) {
+		return ""
+	}
+	return message.Phrase("limiter-levels")
+}
+
 // tableLines writes a table, cuts what still does not fit, and has in lines of
-// their own what is said of it and the columns that were left out.
-func tableLines[T any](t *Table[T], width int, said string) (lines, below []string, err error) {
+// their own what is said of it and the columns that were left out. column is the title
+// of the one that said is about, and is left out with; "" is the whole table.
+func tableLines[T any](t *Table[T], width int, said, column string) (lines, below []string, err error) {
 	var b bytes.Buffer
 	if err := t.WriteText(&b, width); err != nil {
 		return nil, nil, err
@@ -151,7 +161,7 @@ func tableLines[T any](t *Table[T], width int, said string) (lines, below []stri
 		}
 	}
 	var notes []string
-	if said != "" {
+	if said != "" && !slices.Contains(t.dropped, column) {
 		notes = append(notes, said)
 	}
 	if len(t.dropped) > 0 {
