@@ -19,14 +19,16 @@ func TestAnnotationBlamed(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		with, without capture.Outcome
+		got           bool // annotation got into a process
 		takes         int
 		off           bool
 	}{
-		{"good", good, good, 1, false},
-		{"fails with it", failed, good, 2, true},
-		{"captures nothing with it", empty, good, 2, true},
-		{"captures nothing either way", empty, empty, 2, false},
-		{"fails either way", failed, failed, 2, false},
+		{"good", good, good, true, 1, false},
+		{"fails with it", failed, good, false, 2, true},
+		{"captures nothing with it", empty, good, true, 2, true},
+		{"captures nothing either way", empty, empty, true, 2, false},
+		{"uses neither torch nor CUDA", empty, empty, false, 1, false},
+		{"fails either way", failed, failed, false, 2, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store, err := runs.Create(t.TempDir(), runs.CreateOptions{Steps: []runs.Step{{Name: plan.StepUnprofiled}, {Name: plan.StepNsys}}})
@@ -49,6 +51,11 @@ func TestAnnotationBlamed(t *testing.T) {
 			takes := 0
 			_, err = annotated(context.Background(), j, plan.StepNsys, func() (capture.Outcome, error) {
 				if takes++; takes == 1 {
+					if c.got {
+						if err := store.WriteFile(annotateFolder(plan.StepNsys)+"/7.jsonl", []byte("{}\n")); err != nil {
+							t.Error(err)
+						}
+					}
 					return c.with, nil
 				}
 				return c.without, nil

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/plan"
 )
 
@@ -34,5 +35,16 @@ func TestSamplingIsBounded(t *testing.T) {
 				t.Errorf("sampled at %d Hz, want %d", hz, test.want)
 			}
 		})
+	}
+}
+
+// TestSamplingBlamed: a capture is made again without sampling only where sampling
+// may be why nsys left no report.
+func TestSamplingBlamed(t *testing.T) {
+	for kind, want := range map[capture.Kind]bool{capture.ToolCrashed: true, capture.MissingData: false, capture.WorkloadFailed: false} {
+		j, _ := counting(t, func(p *plan.Pipeline) { p.Nsys.GPUMetrics, p.Nsys.GPUMetricsHz, p.Nsys.Duration = "on", 10_000, 2*time.Second }, "toy_full")
+		if again, err := j.withoutSamples(capture.Outcome{Kind: kind}); again != want || err != nil {
+			t.Errorf("%s: again %v, %v", kind, again, err)
+		}
 	}
 }

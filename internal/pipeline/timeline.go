@@ -213,10 +213,12 @@ func (j *job) sampledSpan() time.Duration {
 }
 
 // withoutSamples tells whether a capture is to be made again without sampling:
-// it gave nothing, and neither the workload nor a person is to blame.
+// it left no report, and neither the workload nor a person is to blame. A report
+// without data is the workload's: nsys that may not sample leaves no report.
 func (j *job) withoutSamples(o capture.Outcome) (bool, error) {
 	hz, _ := j.sampling()
-	blamed := []capture.Kind{capture.Interrupted, capture.WorkloadFailed, capture.WorkloadCrashed, capture.WorkloadMissing, capture.TimedOut, capture.Stalled, capture.DiskFull, capture.RunRemoved, capture.GateNeverOpened}
+	blamed := []capture.Kind{capture.Interrupted, capture.WorkloadFailed, capture.WorkloadCrashed, capture.WorkloadMissing, capture.MissingData,
+		capture.TimedOut, capture.Stalled, capture.DiskFull, capture.RunRemoved, capture.GateNeverOpened}
 	if hz == 0 || o.Usable || slices.Contains(blamed, o.Kind) {
 		return false, nil
 	}
@@ -356,7 +358,7 @@ func annotated(ctx context.Context, j *job, step string, take func() (capture.Ou
 		return capture.Outcome{}, err
 	}
 	o, err := take()
-	if err == nil && cameToNothing(o) && j.unprofiledTime() > 0 && ctx.Err() == nil {
+	if err == nil && cameToNothing(j, step, o) && j.unprofiledTime() > 0 && ctx.Err() == nil {
 		j.tell(annotationFails, fact.Name("step", step))
 		if err := os.WriteFile(j.store.Path(runs.AnnotateOff), []byte(step+": "+message.Verdict(string(o.Kind), o.What, o.Evidence)+"\n"), 0o644); err != nil {
 			return o, err
@@ -364,17 +366,19 @@ func annotated(ctx context.Context, j *job, step string, take func() (capture.Ou
 		if _, err := j.store.SetAside(step, step); err != nil {
 			return o, err
 		}
-		if o, err = take(); err == nil && cameToNothing(o) {
+		if o, err = take(); err == nil && cameToNothing(j, step, o) {
 			err = os.Remove(j.store.Path(runs.AnnotateOff))
 		}
 	}
 	return o, errors.Join(err, j.store.AddFiles(ctx, step, annotateFiles(j, step)...))
 }
 
-// cameToNothing reports whether the workload failed, or ended before it did
-// anything that was asked for.
-func cameToNothing(o capture.Outcome) bool {
-	return o.Kind == capture.WorkloadFailed || o.Kind == capture.MissingData && !o.Usable
+// cameToNothing reports whether annotation may be why a step has no data: the
+// workload failed, or ended before it did anything that was asked for though a
+// process of it was annotated. A program that no annotation got into (it does not
+// import torch) gives no data without it either.
+func cameToNothing(j *job, step string, o capture.Outcome) bool {
+	return o.Kind == capture.WorkloadFailed || o.Kind == capture.MissingData && !o.Usable && len(annotateFiles(j, step)) > 0
 }
 
 // annotateFiles are the side files of a step.
