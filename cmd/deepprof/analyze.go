@@ -20,6 +20,7 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
 )
 
@@ -134,7 +135,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 					}
 					result.HoldAgainst(filepath.Base(*baseline), base)
 				}
-				_, before := os.Stat(filepath.Join(dir, folder.ResultFile))
+				_, before := os.Stat(filepath.Join(dir, runs.ResultName))
 				write := folder.Write
 				if dir == in.Folder { // perhaps a run
 					write = func(dir string, r *analysis.Result) ([]string, error) { return folder.Rewrite(ctx, dir, r) }
@@ -149,7 +150,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 				if before == nil {
 					last += " (replaced an earlier analysis)"
 				}
-				if err := summarize(s, result, filepath.Join(dir, "report.html"), 1+len(told), told); err != nil {
+				if err := summarize(s, result, filepath.Join(dir, runs.PageName), 1+len(told), told); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintln(s.out, last)

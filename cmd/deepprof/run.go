@@ -189,7 +189,7 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		err = werr
 	}
 	if summary.Result != nil {
-		page := filepath.Join(summary.Dir, "report.html")
+		page := filepath.Join(summary.Dir, runs.PageName)
 		if _, missing := os.Stat(page); missing != nil {
 			page = ""
 		}

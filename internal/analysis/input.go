@@ -12,7 +12,6 @@ import (
 
 	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/format"
-	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -69,8 +68,7 @@ type Input struct {
 	lost []lostTimeline // timelines of which nothing can be used
 	left map[int]bool   // ranks that were not chosen to be captured
 
-	Nsys    nsys.OpenOptions // how a .nsys-rep is exported
-	Workers int              // goroutines that read; 0 takes one per core
+	Workers int // goroutines that read; 0 takes one per core
 }
 
 // StageWork is what one pass of a stage has to do by the model's arithmetic.

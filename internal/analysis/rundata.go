@@ -248,7 +248,7 @@ func (r *runRecord) readDeviations(run string, n *notes) {
 	var file struct {
 		Deviations []workload.Deviation `json:"deviations"`
 	}
-	readRecord(run, "workload/deviations.json", json.Unmarshal, &file, n)
+	readRecord(run, runs.DeviationsFile, json.Unmarshal, &file, n)
 	for _, d := range file.Deviations {
 		r.deviations = addDeviation(r.deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
 	}
@@ -290,7 +290,7 @@ func addDeviation(list []Deviation, d Deviation) []Deviation {
 // them.
 func (r *runRecord) readEnv(run string, n *notes) {
 	var e runs.Env
-	if !readRecord(run, "env.json", json.Unmarshal, &e, n) {
+	if !readRecord(run, runs.EnvName, json.Unmarshal, &e, n) {
 		return
 	}
 	env := &r.environment
@@ -317,7 +317,7 @@ func (r *runRecord) readEnv(run string, n *notes) {
 // readInputs keeps a command that the manifest told: it is what a person can repeat.
 func (r *runRecord) readInputs(run string, n *notes) {
 	var in runs.Inputs
-	if !readRecord(run, "inputs.yaml", yaml.Unmarshal, &in, n) {
+	if !readRecord(run, runs.InputsName, yaml.Unmarshal, &in, n) {
 		return
 	}
 	w := &r.workload

@@ -8,6 +8,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -67,7 +68,7 @@ func TestServing(t *testing.T) {
 	}
 	write := func(step, text string) string {
 		t.Helper()
-		path := filepath.Join(dir, step, load.RecordName)
+		path := filepath.Join(dir, step, runs.WindowsName)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -93,7 +93,7 @@ var manyEvents = 1 << 20
 
 // openTimeline reads the timeline, and tells what is lost of it.
 func (tr *timelineReader) openTimeline(ctx context.Context) (*timeline.Timeline, []timeline.Damage, error) {
-	f, err := nsys.Open(ctx, tr.in.timeline(), tr.in.Nsys)
+	f, err := nsys.Open(ctx, tr.in.timeline(), nsys.OpenOptions{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -36,7 +37,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	r.Removed = removed
 	r.Command = c.line(env)
 	a.Command = r.Command
-	if err := os.WriteFile(filepath.Join(c.Logs, "cmd.txt"), []byte(c.remarks(env)+r.Command+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(c.Logs, runs.CommandName), []byte(c.remarks(env)+r.Command+"\n"), 0o644); err != nil {
 		a.Outcome = *refuse(OutputUnwritable, ErrorFact(err), fact.Fact{})
 		a.Outcome.What = c.notStarted()
 		_ = os.RemoveAll(temp)

@@ -117,7 +117,7 @@ func (result *Result) Store(ctx context.Context, store *runs.Run, folder, dir st
 	for i, a := range result.Attempts {
 		own := []string{a.Stdout, a.Stderr}
 		if i == len(files)-1 {
-			own = slices.Concat(paths, []string{store.Path(folder + "/cmd.txt")}, own)
+			own = slices.Concat(paths, []string{store.Path(folder + "/" + runs.CommandName)}, own)
 		}
 		// One that was refused wrote none.
 		own = slices.DeleteFunc(own, func(path string) bool { _, err := os.Stat(path); return err != nil })
@@ -176,7 +176,7 @@ type begunRank struct {
 // begunRanks reads the ranks of a step that began.
 func begunRanks(store *runs.Run, step string) map[int]begunRank {
 	all := map[int]begunRank{}
-	for _, file := range tool.Match(store.Path(path.Join(step, workload.RanksFolder)), "*.json") {
+	for _, file := range tool.Match(store.Path(path.Join(step, runs.RanksFolder)), "*.json") {
 		var b begunRank
 		if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &b) == nil {
 			all[b.Rank] = b
@@ -240,7 +240,7 @@ func causeOf(v workload.Verdict, dir string) fact.Fact {
 		params = append(params, fact.Name("kind", v.Kind))
 	}
 	if v.Partial {
-		params = append(params, fact.File("file", filepath.Join(dir, workload.MetricsName)))
+		params = append(params, fact.File("file", filepath.Join(dir, runs.MetricsName)))
 	}
 	if !v.Next.IsZero() {
 		params = append(params, fact.Because("next", v.Next))
@@ -311,7 +311,7 @@ func KeptRanks(ctx context.Context, store *runs.Run, t tool.Tool, n plan.Nsys) (
 		if err := os.Remove(strings.TrimSuffix(report, ".nsys-rep") + ".sqlite"); err != nil && !os.IsNotExist(err) { // it may be half written
 			return o, nil, fmt.Errorf("remove an earlier export: %w", err)
 		}
-		_, export, err := CheckTimeline(ctx, t, n, report, store.Path("nsys/cmd.txt"))
+		_, export, err := CheckTimeline(ctx, t, n, report, store.Path(plan.StepNsys+"/"+runs.CommandName))
 		if ctx.Err() != nil {
 			return o, nil, ctx.Err()
 		}

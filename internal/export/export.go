@@ -40,7 +40,6 @@ type Source struct {
 	Result func(context.Context) (*analysis.Result, error)
 	// Region is an NVTX expression; "" takes everything.
 	Region  string
-	Nsys    nsys.OpenOptions
 	Partial bool // what is left of damaged files is enough
 	// Version is that of this program.
 	Version string
@@ -188,7 +187,7 @@ func replaceFile(path string, write func(io.Writer) error) error {
 // visit, unless the source takes what is left; the first error ends the walk.
 func (s *Source) eachTimeline(ctx context.Context, visit func(name string, f *nsys.File) error) (notes []string, err error) {
 	for _, path := range s.Timelines {
-		f, err := nsys.Open(ctx, path, s.Nsys)
+		f, err := nsys.Open(ctx, path, nsys.OpenOptions{})
 		if err != nil {
 			return notes, err
 		}

@@ -36,7 +36,7 @@ func (s *Source) clocks(ctx context.Context) (plan clockPlan, notes []string, er
 		return plan, nil, nil
 	}
 	for _, path := range s.Timelines {
-		known, err := hasTimeBase(ctx, path, s.Nsys)
+		known, err := hasTimeBase(ctx, path)
 		if err != nil {
 			return plan, nil, err
 		}
@@ -66,8 +66,8 @@ func (s *Source) clocks(ctx context.Context) (plan clockPlan, notes []string, er
 }
 
 // hasTimeBase tells whether the file says when its clock stood at what time of day.
-func hasTimeBase(ctx context.Context, path string, o nsys.OpenOptions) (bool, error) {
-	f, err := nsys.Open(ctx, path, o)
+func hasTimeBase(ctx context.Context, path string) (bool, error) {
+	f, err := nsys.Open(ctx, path, nsys.OpenOptions{})
 	if err != nil {
 		return false, err
 	}

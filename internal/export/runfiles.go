@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/deepprof/deepprof/internal/ncurep"
@@ -18,15 +17,15 @@ var summaries = []struct {
 	name string
 	view func(context.Context, *nsys.File) (report.Printable, error)
 }{
-	{"nsys/summary_kernels.csv", func(ctx context.Context, f *nsys.File) (report.Printable, error) {
+	{runs.SummaryCSV("kernels"), func(ctx context.Context, f *nsys.File) (report.Printable, error) {
 		rows, err := f.KernelRows(ctx, timeline.Query{})
 		return report.Kernels(rows, nil, 0), err
 	}},
-	{"nsys/summary_regions.csv", func(ctx context.Context, f *nsys.File) (report.Printable, error) {
+	{runs.SummaryCSV("regions"), func(ctx context.Context, f *nsys.File) (report.Printable, error) {
 		rows, err := f.RegionRows(ctx, timeline.Query{})
 		return report.Regions(rows), err
 	}},
-	{"nsys/summary_launches.csv", func(ctx context.Context, f *nsys.File) (report.Printable, error) {
+	{runs.SummaryCSV("launches"), func(ctx context.Context, f *nsys.File) (report.Printable, error) {
 		rows, err := f.StreamLaunches(ctx, timeline.Query{})
 		return report.Launches(rows), err
 	}},
@@ -62,10 +61,7 @@ func TimelineCSV(ctx context.Context, store *runs.Run, name string) (made []stri
 // file for each report; it returns what TimelineCSV does.
 func CountersCSV(store *runs.Run) (made []string, problems []error) {
 	for i, path := range runs.Files(store.Dir(), runs.CountersFile) {
-		name := "ncu/raw.csv"
-		if i > 0 {
-			name = fmt.Sprintf("ncu/raw-%d.csv", i+1)
-		}
+		name := runs.CountersCSV(i + 1)
 		err := store.WriteBy(name, func(w io.Writer) error {
 			r, err := ncurep.Open(path, ncurep.Options{})
 			if err != nil {

@@ -78,7 +78,7 @@ func requestTable() table {
 			if err != nil {
 				return err
 			}
-			record, err := load.ReadRecord(filepath.Join(filepath.Dir(path), load.RecordName))
+			record, err := load.ReadRecord(filepath.Join(filepath.Dir(path), runs.WindowsName))
 			if err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ func writeConditionsFile(t *testing.T, dir string, samples []runs.Condition) {
 // they ended, and leads from there to the timeline.
 func TestRequestsJoinWindows(t *testing.T) {
 	dir := t.TempDir()
-	folder := filepath.Join(dir, runs.ServerFolder, "nsys")
+	folder := filepath.Join(dir, runs.ServerOf("nsys"))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +44,10 @@ func TestRequestsJoinWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, load.RecordName), record, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, runs.WindowsName), record, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := load.WriteRequests(filepath.Join(folder, load.RequestsName), []load.Request{
+	if err := load.WriteRequests(filepath.Join(folder, runs.RequestsName), []load.Request{
 		{Sent: 10, Tokens: []int64{60, 150}, End: 160, Prompt: 512, Output: 2},
 		{Sent: 110, Tokens: []int64{190}, End: 250, Prompt: 64, Output: 1},
 		{Sent: 120, End: 400, Error: "timeout"},

@@ -60,7 +60,7 @@ func Recognize(path string) (File, error) {
 	}
 	if st.IsDir() {
 		f.Format = Format{Kind: Folder, Description: "a folder", Holds: Captures}
-		if st, err := os.Lstat(filepath.Join(path, "run.json")); err == nil && st.Mode().IsRegular() {
+		if st, err := os.Lstat(filepath.Join(path, RunManifest)); err == nil && st.Mode().IsRegular() {
 			f.Format = Format{Kind: Run, Description: "a run", Holds: Captures}
 		}
 		return f, nil

@@ -71,6 +71,9 @@ const (
 	NsysMagic = "NVIDIA Tegra Profiler Report "
 )
 
+// RunManifest makes a folder a run by being in it.
+const RunManifest = "run.json"
+
 // packIndex is the first member of a pack.
 const packIndex = "pack.json"
 

@@ -15,12 +15,6 @@ import (
 // RecordSchema is the version of windows.json.
 const RecordSchema = 1
 
-// Names of the files in which a step of a run leaves what it measured.
-const (
-	RecordName   = "windows.json"   // a Record
-	RequestsName = "requests.jsonl" // a Request a line
-)
-
 // A Record is what came of one start of a server.
 type Record struct {
 	Schema int      `json:"schema"`

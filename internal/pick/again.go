@@ -10,6 +10,7 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // countAgain follows up a capture as written that profiled nothing: it gives
@@ -26,7 +27,7 @@ func (c *Counting) countAgain(ctx context.Context, o ncu.Options, first capture.
 		return first, o, nil
 	}
 	c.Say("ncu: " + message.Text(fact.New(countingAgain, fact.Because("tried", tried))))
-	second, err := c.Count(ctx, Request{Options: again, Output: "ncu/again/run"})
+	second, err := c.Count(ctx, Request{Options: again, Output: runs.NcuOutput("again")})
 	if err != nil {
 		return capture.Outcome{}, o, err
 	}

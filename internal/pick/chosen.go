@@ -13,6 +13,7 @@ import (
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // chosen is a counter capture of chosen launches under way.
@@ -86,14 +87,14 @@ func (c *chosen) processes(ctx context.Context, first int) error {
 			continue
 		}
 		request := Request{
-			Options: run.options(c.Base, c.targets), Output: "ncu/run", Gates: run.Gates, Launches: len(run.Planned), Kernels: run.kernels(c.targets, true), Asked: run.kernels(c.targets, false), Narrow: len(c.targets.Steps) > 0,
+			Options: run.options(c.Base, c.targets), Output: runs.NcuOutput(""), Gates: run.Gates, Launches: len(run.Planned), Kernels: run.kernels(c.targets, true), Asked: run.kernels(c.targets, false), Narrow: len(c.targets.Steps) > 0,
 			Expected: time.Duration(run.Seconds * float64(time.Second)),
 		}
 		if s := c.targets.Serving; s != nil {
 			request.Serving = *s
 		}
 		if i > 0 {
-			request.Output = fmt.Sprintf("ncu/run%d/run", i+1)
+			request.Output = runs.NcuOutput(fmt.Sprintf("run%d", i+1))
 		}
 		o, err := c.Count(ctx, request)
 		if err != nil {
@@ -177,7 +178,7 @@ func (c *chosen) outcome() capture.Outcome {
 	}
 	if v.Groups == 0 {
 		all.Usable, all.Kind, all.What = false, capture.NothingMatched, fact.New(noneIsChosen)
-		all.Cause = fact.New(causeOtherRun, fact.File("dir", c.Dir), fact.File("targets", TargetsFile))
+		all.Cause = fact.New(causeOtherRun, fact.File("dir", c.Dir), fact.File("targets", runs.TargetsName))
 		return all
 	}
 	c.tell(fact.New(hasCounted, fact.Share("regions", v.CoverageRegions), fact.Share("all", v.CoverageAll)))
@@ -206,14 +207,14 @@ func (c *chosen) warnMissing(v *Verification, o *capture.Outcome) {
 		for _, m := range v.Missing[:min(n, mostNamed)] {
 			list = append(list, fact.New(kernelShare, fact.Kernel("kernel", m.Kernel), fact.Share("share", m.Share)))
 		}
-		o.Warn(capture.Warning{Fact: fact.New(missedKernels, fact.Count("n", n), fact.Because("kernels", list...), fact.File("targets", TargetsFile))})
+		o.Warn(capture.Warning{Fact: fact.New(missedKernels, fact.Count("n", n), fact.Because("kernels", list...), fact.File("targets", runs.TargetsName))})
 	}
 	if n := len(v.MissingLaunches); n > 0 {
 		var list []fact.Fact
 		for _, p := range v.MissingLaunches[:min(n, mostNamed)] {
 			list = append(list, fact.New(kernelLaunch, fact.Kernel("kernel", c.kernelOf(p.Group)), fact.NS("time", p.DurationNS), fact.ID("role", "role", p.Role)))
 		}
-		o.Warn(capture.Warning{Fact: fact.New(missedLaunches, fact.Count("n", n), fact.Because("launches", list...), fact.File("targets", TargetsFile))})
+		o.Warn(capture.Warning{Fact: fact.New(missedLaunches, fact.Count("n", n), fact.Because("launches", list...), fact.File("targets", runs.TargetsName))})
 	}
 }
 

@@ -15,11 +15,9 @@ import (
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
-
-// TargetsFile is the name of the choice of launches in a run.
-const TargetsFile = "targets.json"
 
 // A Counting has the counters of a program taken, in as few processes of ncu as
 // possible. It decides what each process counts; Count starts them.
@@ -250,7 +248,7 @@ func (c *Counting) countAsWritten(ctx context.Context, steps []Step) (capture.Ou
 	if options.KernelName == ncu.NoCollectives {
 		c.tell(fact.New(peersUncounted))
 	}
-	o, err := c.Count(ctx, Request{Options: options, Output: "ncu/run", Launches: c.expectedLaunches()})
+	o, err := c.Count(ctx, Request{Options: options, Output: runs.NcuOutput(""), Launches: c.expectedLaunches()})
 	if err != nil {
 		return capture.Outcome{}, err
 	}
@@ -273,7 +271,7 @@ func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
 	c.saySteps(steps)
 	for first := true; mode != "" && mode != ncu.ReplayKernel; first = false {
 		ranges := asRanges(options, mode)
-		o, err := c.Count(ctx, Request{Options: ranges, Output: "ncu/" + mode + "/run"})
+		o, err := c.Count(ctx, Request{Options: ranges, Output: runs.NcuOutput(mode)})
 		if err == nil && first { // one form of the include fits all modes: it is looked for once
 			o, ranges, err = c.countAgain(ctx, ranges, o)
 		}

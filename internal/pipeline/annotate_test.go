@@ -52,7 +52,7 @@ func TestAnnotationBlamed(t *testing.T) {
 			_, err = annotated(context.Background(), j, plan.StepNsys, func() (capture.Outcome, error) {
 				if takes++; takes == 1 {
 					if c.got {
-						if err := store.WriteFile(annotateFolder(plan.StepNsys)+"/7.jsonl", []byte("{}\n")); err != nil {
+						if err := store.WriteFile(runs.AnnotationOf(plan.StepNsys)+"/7.jsonl", []byte("{}\n")); err != nil {
 							t.Error(err)
 						}
 					}

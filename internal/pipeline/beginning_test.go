@@ -57,7 +57,7 @@ func TestBeginning(t *testing.T) {
 				p.Server.Engine, p.Annotate, p.Ncu.CLI.NVTXInclude = test.engine, test.annotate, test.include
 			}, "toy_full")
 			if test.side != "" {
-				if err := j.store.WriteFile(runs.AnnotateFolder+"/"+plan.StepNsys+"/7.jsonl", []byte(test.side+"\n")); err != nil {
+				if err := j.store.WriteFile(runs.AnnotationOf(plan.StepNsys)+"/7.jsonl", []byte(test.side+"\n")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -80,7 +80,7 @@ func TestServerGate(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "1.ncu-rep"), recordedCounters(t, "toy_full"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.store.WriteFile(runs.AnnotateFolder+"/"+plan.StepNsys+"/7.jsonl", []byte(`{"on":"auto"}`+"\n")); err != nil {
+	if err := j.store.WriteFile(runs.AnnotationOf(plan.StepNsys)+"/7.jsonl", []byte(`{"on":"auto"}`+"\n")); err != nil {
 		t.Fatal(err)
 	}
 	b, err := j.beginning(nil)
@@ -89,7 +89,7 @@ func TestServerGate(t *testing.T) {
 	}
 	options := j.ncuOptions([]string{"/bin/true"})
 	options.WaitForProfilerStart = true
-	o, err := countWith(context.Background(), j, options.Command, pick.Request{Options: options, Output: "ncu/run"}, &driven{gate: b.gate, set: b.annex.Variables(nil)})
+	o, err := countWith(context.Background(), j, options.Command, pick.Request{Options: options, Output: runs.NcuOutput("")}, &driven{gate: b.gate, set: b.annex.Variables(nil)})
 	if err != nil || !o.Usable {
 		t.Fatalf("%v: %s", err, inWords(o))
 	}

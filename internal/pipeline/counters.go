@@ -16,6 +16,7 @@ import (
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	reports "github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -62,7 +63,7 @@ func (j *job) ncuWritten() (ncu.Options, error) {
 	}
 	n, _ := j.ncuPlan()
 	o, err := pick.AsWritten(j.ncuOptions(target), n.CLI)
-	o.Output = j.place("ncu/run")
+	o.Output = j.place(runs.NcuOutput(""))
 	return o, err
 }
 
@@ -130,7 +131,7 @@ func captureCounters(ctx context.Context, j *job) (capture.Outcome, error) {
 				return countServer(ctx, j, target, r, begins)
 			},
 			Refused: func(o capture.Outcome) error { return capture.Refuse(j.store, plan.StepNcu, j.dir, o) },
-			Save:    func(t *pick.Targets) error { return j.store.WriteJSON(pick.TargetsFile, t) },
+			Save:    func(t *pick.Targets) error { return j.store.WriteJSON(runs.TargetsName, t) },
 		}
 		if begins.gate != "" {
 			counting.Base.WaitForProfilerStart = true
@@ -139,7 +140,7 @@ func captureCounters(ctx context.Context, j *job) (capture.Outcome, error) {
 		if err != nil {
 			return o, err
 		}
-		return o, j.store.AddFiles(ctx, plan.StepNcu, j.store.Present(".", pick.TargetsFile)...)
+		return o, j.store.AddFiles(ctx, plan.StepNcu, j.store.Present(".", runs.TargetsName)...)
 	})
 	if err == nil {
 		err = listSections(ctx, j)
@@ -174,7 +175,7 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, ser
 	r.Options.Output = j.store.Path(r.Output)
 	var set, gates []string
 	writeGates := func(list any) error {
-		file := path.Join(path.Dir(r.Output), "gates.json")
+		file := path.Join(path.Dir(r.Output), runs.GatesName)
 		gates = []string{j.store.Path(file)}
 		set = append(set, workload.GatesVariable+"="+gates[0])
 		return j.store.WriteJSON(file, list)
@@ -219,21 +220,18 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, ser
 	return result.Outcome, result.Store(ctx, j.store, path.Dir(r.Output), j.dir, slices.Concat(result.Reports, result.Kept, gates))
 }
 
-// sectionsName is the list of what the ncu of the run could have counted.
-const sectionsName = "ncu/sections.txt"
-
 // listSections writes the sets and sections of ncu with their cost into the run,
 // where ncu could list them.
 func listSections(ctx context.Context, j *job) error {
 	if j.lists == nil {
 		return nil
 	}
-	err := j.store.WriteBy(sectionsName, func(w io.Writer) error {
+	err := j.store.WriteBy(runs.SectionsFile, func(w io.Writer) error {
 		return reports.WriteSections(w, j.ncu.String(), pick.SectionCosts(j.lists.Sets, j.lists.Sections, j.lists.SetMetrics))
 	})
 	if err != nil {
 		j.tellError("note", err)
 		return nil
 	}
-	return j.store.AddFiles(ctx, plan.StepNcu, sectionsName)
+	return j.store.AddFiles(ctx, plan.StepNcu, runs.SectionsFile)
 }

@@ -141,7 +141,7 @@ func recordedTimeline(t *testing.T, name string) []byte {
 
 func targetsOf(t *testing.T, r *job) *pick.Targets {
 	t.Helper()
-	text, err := os.ReadFile(r.store.Path(pick.TargetsFile))
+	text, err := os.ReadFile(r.store.Path(runs.TargetsName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestCountBetweenGates(t *testing.T) {
 	gates := []pick.Gate{{Path: []string{"prefill", "mlp"}, N: 2, Open: true}, {Path: []string{"prefill", "mlp"}, N: 2, Exit: true}}
 	options := r.ncuOptions([]string{"/bin/true"})
 	options.WaitForProfilerStart = true
-	o, err := countWith(context.Background(), r, options.Command, pick.Request{Options: options, Output: "ncu/run", Gates: gates}, nil)
+	o, err := countWith(context.Background(), r, options.Command, pick.Request{Options: options, Output: runs.NcuOutput(""), Gates: gates}, nil)
 	if err != nil || !o.Usable {
 		t.Fatalf("%v: %s", err, inWords(o))
 	}
@@ -361,7 +361,7 @@ func TestUnmatchedAlone(t *testing.T) {
 			t.Errorf("%s: unmatched %+v", name, u)
 		}
 		m := r.store.Manifest()
-		if a := m.Step("ncu").Last(); a == nil || a.Outcome == nil || a.Outcome.Usable || !slices.Equal(filesOf(r), []string{pick.TargetsFile}) {
+		if a := m.Step("ncu").Last(); a == nil || a.Outcome == nil || a.Outcome.Usable || !slices.Equal(filesOf(r), []string{runs.TargetsName}) {
 			t.Errorf("%s: attempt %+v", name, a)
 		}
 	}

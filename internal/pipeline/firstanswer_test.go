@@ -14,7 +14,6 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
@@ -36,7 +35,7 @@ func TestFirstAnswer(t *testing.T) {
 		if err := j.store.EndStep(name, runs.StateDone, fact.Fact{}); err != nil {
 			t.Fatal(err)
 		}
-		if !j.store.Has(folder.PageFile) {
+		if !j.store.Has(runs.PageName) {
 			t.Error("there is no page")
 		}
 		if bad, err := runs.Verify(context.Background(), j.store); err != nil || len(bad) > 0 {
@@ -48,7 +47,7 @@ func TestFirstAnswer(t *testing.T) {
 	if !first.Preliminary || len(first.FirstNotes()) == 0 || !first.FirstNotes()[0].Is(analysis.Preliminary) {
 		t.Errorf("first notes %+v", first.FirstNotes())
 	}
-	if len(said) < 2 || !strings.Contains(said[0], folder.PageFile) {
+	if len(said) < 2 || !strings.Contains(said[0], runs.PageName) {
 		t.Errorf("said %q", said)
 	}
 	last := step(plan.StepReport, report)
@@ -123,7 +122,7 @@ while :; do sleep 0.1; done
 	if len(r.Missing) == 0 || !slices.ContainsFunc(r.Missing, func(n analysis.Note) bool { return n.Is(analysis.CountersAhead) && n.Text("dir") == j.store.Dir() }) {
 		t.Errorf("what is missing: %+v", r.Missing)
 	}
-	for _, name := range []string{folder.PageFile, "report.md"} {
+	for _, name := range []string{runs.PageName, "report.md"} {
 		if !j.store.Has(name) {
 			t.Errorf("there is no %s", name)
 		}

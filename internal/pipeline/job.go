@@ -205,7 +205,7 @@ func (j *job) programTime() time.Duration {
 	if !workload.Serves(j.plan) {
 		return j.unprofiledTime()
 	}
-	record, err := load.ReadRecord(j.store.Path(serverFolder(plan.StepNsys) + "/" + load.RecordName))
+	record, err := load.ReadRecord(j.store.Path(runs.ServerOf(plan.StepNsys) + "/" + runs.WindowsName))
 	if err != nil {
 		return 0
 	}
@@ -236,13 +236,13 @@ func (j *job) target(step string) ([]string, error) {
 	if !workload.Shipped(j.plan) {
 		return j.plan.Pipeline.Workload.Command, nil
 	}
-	_, argv, err := j.session(step, sessionFolder(step))
+	_, argv, err := j.session(step, runs.SessionFolder(step))
 	return argv, err
 }
 
 // session is what the session of a step is told and started with.
 func (j *job) session(step, folder string) (workload.Spec, []string, error) {
-	spec, argv, _, err := workload.Build(j.plan, step, workload.Places{Python: j.pythonPath(), Program: j.place(programFolder), Out: j.place(folder), Start: j.start})
+	spec, argv, _, err := workload.Build(j.plan, step, workload.Places{Python: j.pythonPath(), Program: j.place(runs.ProgramFolder), Out: j.place(folder), Start: j.start})
 	return spec, argv, err
 }
 

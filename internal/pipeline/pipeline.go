@@ -19,7 +19,6 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
-	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -31,25 +30,25 @@ import (
 var table = []step{
 	{name: plan.StepProvenance, enabled: always, quick: true, quiet: true, run: writeProvenance},
 	{name: plan.StepUnprofiled, tells: "times", enabled: func(p *plan.Plan) bool { return p.Pipeline.Unprofiled.Enable }, proves: true,
-		folders: []string{sessionFolder(plan.StepUnprofiled), serverFolder(plan.StepUnprofiled)},
+		folders: []string{runs.SessionFolder(plan.StepUnprofiled), runs.ServerOf(plan.StepUnprofiled)},
 		run:     runUnprofiled, command: commandOf(plan.StepUnprofiled), runs: unprofiledRuns, how: "unprofiled"},
 	{name: plan.StepAnnotateCost, enabled: func(p *plan.Plan) bool { return p.Pipeline.AnnotateCost && !workload.Shipped(p) }, session: true,
-		needs: []string{plan.StepUnprofiled}, folders: []string{annotateFolder(plan.StepAnnotateCost)},
+		needs: []string{plan.StepUnprofiled}, folders: []string{runs.AnnotationOf(plan.StepAnnotateCost)},
 		run: measureAnnotation, runs: unprofiledRuns, how: "annotated"},
 	{name: plan.StepDirectInference, tells: "predictions", enabled: func(p *plan.Plan) bool { return p.Pipeline.DirectInference.Enable }, proves: true, session: true,
-		needs: []string{plan.StepUnprofiled}, folders: []string{sessionFolder(plan.StepDirectInference)},
+		needs: []string{plan.StepUnprofiled}, folders: []string{runs.SessionFolder(plan.StepDirectInference)},
 		run: runDirectInference, command: commandOf(plan.StepDirectInference), runs: once, how: "predicted"},
 	{name: plan.StepStaticAnalysis, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.Enable }, session: true, quick: true,
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference}, run: countFlops},
 	{name: plan.StepTorchProfiler, tells: "operators", enabled: func(p *plan.Plan) bool { return p.Pipeline.TorchProfiler.Enable }, session: true,
-		needs: []string{plan.StepUnprofiled, plan.StepDirectInference}, folders: []string{sessionFolder(plan.StepTorchProfiler)},
+		needs: []string{plan.StepUnprofiled, plan.StepDirectInference}, folders: []string{runs.SessionFolder(plan.StepTorchProfiler)},
 		run: runTorchProfiler, command: commandOf(plan.StepTorchProfiler), runs: operatorRuns, how: "operators"},
 	{name: plan.StepTorchFlops, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.TorchFlopCounter }, session: true,
-		needs: []string{plan.StepUnprofiled, plan.StepDirectInference}, folders: []string{sessionFolder(plan.StepTorchFlops)}, files: []string{flopsCheckName},
+		needs: []string{plan.StepUnprofiled, plan.StepDirectInference}, folders: []string{runs.SessionFolder(plan.StepTorchFlops)}, files: []string{runs.FlopsComparison},
 		run: runTorchFlops, command: commandOf(plan.StepTorchFlops), runs: once, how: "flops"},
 	{name: plan.StepNsys, tells: "timeline", enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference},
-		folders: []string{plan.StepNsys, sessionFolder(plan.StepNsys), serverFolder(plan.StepNsys), annotateFolder(plan.StepNsys)},
+		folders: []string{plan.StepNsys, runs.SessionFolder(plan.StepNsys), runs.ServerOf(plan.StepNsys), runs.AnnotationOf(plan.StepNsys)},
 		prepare: prepareNsys, run: captureTimeline, continues: continueRanks, command: nsysCommands, runs: once, how: "nsys"},
 	{name: plan.StepFirstAnswer, enabled: func(p *plan.Plan) bool { return p.Pipeline.Nsys.Enable && p.Pipeline.Ncu.Enable }, quick: true, quiet: true, reports: true,
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys}, run: firstAnswer},
@@ -58,7 +57,7 @@ var table = []step{
 		run: runRepeats, runs: func(p *plan.Plan) int { return 2 * (p.Pipeline.Repeats - 1) }, how: "repeats"},
 	{name: plan.StepNcu, tells: "limiters", enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys},
-		folders: []string{plan.StepNcu, sessionFolder(plan.StepNcu), serverFolder(plan.StepNcu), annotateFolder(plan.StepNcu)}, files: []string{pick.TargetsFile},
+		folders: []string{plan.StepNcu, runs.SessionFolder(plan.StepNcu), runs.ServerOf(plan.StepNcu), runs.AnnotationOf(plan.StepNcu)}, files: []string{runs.TargetsName},
 		prepare: prepareNcu, run: captureCounters, command: ncuCommands},
 	{name: plan.StepReport, enabled: always, quick: true, reports: true, run: report,
 		needs: []string{plan.StepProvenance, plan.StepUnprofiled, plan.StepDirectInference, plan.StepStaticAnalysis, plan.StepTorchProfiler,
@@ -285,11 +284,6 @@ type stepFunc func(context.Context, *job) (capture.Outcome, error)
 func always(*plan.Plan) bool          { return true }
 func once(*plan.Plan) int             { return 1 }
 func unprofiledRuns(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }
-
-// Folders of a step within a run: of a shipped session, of a server, of annotation.
-func sessionFolder(step string) string  { return runs.WorkloadFolder + "/" + step }
-func serverFolder(step string) string   { return runs.ServerFolder + "/" + step }
-func annotateFolder(step string) string { return runs.AnnotateFolder + "/" + step }
 
 // stepsOf are the rows that a plan has, enabled or not: a command of the user's
 // has fewer than a program of our own.

@@ -42,7 +42,7 @@ func firstAnswer(ctx context.Context, j *job) (capture.Outcome, error) {
 		none.Evidence = o.Evidence
 		return none, err
 	}
-	j.tell(firstAnswerIs, fact.NS("time", time.Since(j.store.Manifest().Created).Nanoseconds()), fact.File("file", j.store.Path(folder.PageFile)))
+	j.tell(firstAnswerIs, fact.NS("time", time.Since(j.store.Manifest().Created).Nanoseconds()), fact.File("file", j.store.Path(runs.PageName)))
 	for i, f := range j.result.Findings[:min(firstFindings, len(j.result.Findings))] {
 		j.tell(firstAnswerItem, fact.Count("n", i+1), fact.Because("finding", f.Fact))
 	}
@@ -82,7 +82,7 @@ func writeReport(ctx context.Context, j *job, step string) (capture.Outcome, err
 	switch {
 	case runs.IsDiskFull(err):
 		return capture.Outcome{}, err
-	case err != nil && len(files) == 0, err != nil && filepath.Base(files[0]) != folder.ResultFile:
+	case err != nil && len(files) == 0, err != nil && filepath.Base(files[0]) != runs.ResultName:
 		return failedReport(reportsUnwritten, dir, err), nil
 	}
 	o := capture.Outcome{Kind: capture.Captured, What: fact.New(reportsWritten), Usable: true}

@@ -42,7 +42,9 @@ func TestSamplingIsBounded(t *testing.T) {
 // may be why nsys left no report.
 func TestSamplingBlamed(t *testing.T) {
 	for kind, want := range map[capture.Kind]bool{capture.ToolCrashed: true, capture.MissingData: false, capture.WorkloadFailed: false} {
-		j, _ := counting(t, func(p *plan.Pipeline) { p.Nsys.GPUMetrics, p.Nsys.GPUMetricsHz, p.Nsys.Duration = "on", 10_000, 2*time.Second }, "toy_full")
+		j, _ := counting(t, func(p *plan.Pipeline) {
+			p.Nsys.GPUMetrics, p.Nsys.GPUMetricsHz, p.Nsys.Duration = "on", 10_000, 2*time.Second
+		}, "toy_full")
 		if again, err := j.withoutSamples(capture.Outcome{Kind: kind}); again != want || err != nil {
 			t.Errorf("%s: again %v, %v", kind, again, err)
 		}

@@ -27,7 +27,7 @@ import (
 
 // serverLine is the server as its engine wants to be started, without a profiler.
 func (j *job) serverLine() (engine.Engine, tool.Command) {
-	e, argv, set := workload.ServerCommand(j.plan, workload.Places{Python: j.pythonPath(), Program: j.place(programFolder), Start: j.start}, j.env)
+	e, argv, set := workload.ServerCommand(j.plan, workload.Places{Python: j.pythonPath(), Program: j.place(runs.ProgramFolder), Start: j.start}, j.env)
 	return e, tool.Command{Path: argv[0], Args: argv[1:], Dir: j.dir, Env: tool.Environ(j.env, set...)}
 }
 
@@ -35,7 +35,7 @@ func (j *job) serverLine() (engine.Engine, tool.Command) {
 func (j *job) setup(step string) serving.Setup {
 	e, server := j.serverLine()
 	return serving.Setup{
-		Server: j.plan.Pipeline.Server, Engine: e, Base: cmp.Or(j.plan.Pipeline.Server.URL, e.URL(server.Argv())), Step: step, Folder: j.place(serverFolder(step)),
+		Server: j.plan.Pipeline.Server, Engine: e, Base: cmp.Or(j.plan.Pipeline.Server.URL, e.URL(server.Argv())), Step: step, Folder: j.place(runs.ServerOf(step)),
 		Dir: j.dir, Env: j.env, Tell: j.tell, Tick: j.elapsed(step),
 		Memory: func(since time.Time) *float64 { return runs.MemoryInUse(j.store.Dir(), since) },
 	}
@@ -43,15 +43,15 @@ func (j *job) setup(step string) serving.Setup {
 
 // prepareServer makes the folder of a step, and the program where it is ours.
 func prepareServer(j *job, step string) error {
-	if err := os.MkdirAll(j.store.Path(serverFolder(step)), 0o777); err != nil {
+	if err := os.MkdirAll(j.store.Path(runs.ServerOf(step)), 0o777); err != nil {
 		return err
 	}
-	return workload.PrepareServer(j.plan, j.store.Path(programFolder), j.start)
+	return workload.PrepareServer(j.plan, j.store.Path(runs.ProgramFolder), j.start)
 }
 
 // serve makes a start of the server an attempt of a step.
 func serve(ctx context.Context, j *job, step string, command tool.Command, measure func(context.Context) serving.Measured) (capture.Outcome, error) {
-	if err := j.store.WriteFile(serverFolder(step)+"/cmd.txt", capture.CommandFile(command)); err != nil {
+	if err := j.store.WriteFile(runs.ServerOf(step)+"/"+runs.CommandName, capture.CommandFile(command)); err != nil {
 		return capture.Outcome{}, err
 	}
 	if err := j.store.StartAttempt(step, j.dir, command.Argv()...); err != nil {
@@ -95,11 +95,11 @@ func (j *job) profiling(temp string) (serving.Profiling, error) {
 	return serving.Profiling{
 		Session: session, Launch: tool.Command{Path: j.nsys.Path, Args: args, Dir: j.dir, Env: env}, Reports: plan.StepNsys, Place: j.place, Unsampled: j.giveUpSamples,
 		Check: func(ctx context.Context, report string) (*capture.Content, error) {
-			content, _, err := capture.CheckTimeline(ctx, j.nsys, j.plan.Pipeline.Nsys, report, j.store.Path("nsys/cmd.txt"))
+			content, _, err := capture.CheckTimeline(ctx, j.nsys, j.plan.Pipeline.Nsys, report, j.store.Path(plan.StepNsys+"/"+runs.CommandName))
 			return content, err
 		},
 		Log: func(text string) {
-			if err := runs.AppendLine(j.store.Path(serverFolder(plan.StepNsys)+"/session.log"), text); err != nil {
+			if err := runs.AppendLine(j.store.Path(runs.ServerOf(plan.StepNsys)+"/"+runs.SessionLog), text); err != nil {
 				j.tellError("warning", err)
 			}
 		},
@@ -141,7 +141,7 @@ func serveSession(ctx context.Context, j *job) (capture.Outcome, error) {
 		if _, removed := capture.WithoutSecrets(server.Env, workload.PassedEnv(j.plan), redact.Secret); !m.Outcome.OK() && len(removed) > 0 {
 			m.Outcome.Warnings = append(m.Outcome.Warnings, capture.Warning{Fact: fact.New(capture.SecretsKept, fact.Names("names", fact.KindName, removed))})
 		}
-		m.Files = append(m.Files, j.store.Present(plan.StepNsys, "cmd.txt")...)
+		m.Files = append(m.Files, j.store.Present(plan.StepNsys, runs.CommandName)...)
 		return m
 	})
 }
@@ -172,13 +172,13 @@ func (j *job) beginning(t *pick.Launches) (beginning, error) {
 		}
 	}
 	if cli.ProfileFromStart {
-		told, err := workload.ReadAnnotated(j.store.Path(runs.AnnotateFolder + "/" + plan.StepNsys))
+		told, err := workload.ReadAnnotated(j.store.Path(runs.AnnotationOf(plan.StepNsys)))
 		if err != nil {
 			return beginning{}, err
 		}
-		a := workload.GateOf(j.plan, j.place(runs.AnnotateFolder), j.place(runs.AnnotateFolder+"/"+plan.StepNcu))
+		a := workload.GateOf(j.plan, j.place(runs.AnnotateFolder), j.place(runs.AnnotationOf(plan.StepNcu)))
 		if a != nil && slices.ContainsFunc(told.Processes, func(p workload.AnnotatedProcess) bool { return p.Mode != "" }) {
-			return beginning{why: fact.New(beginsAtModules), gate: j.store.Path(plan.StepNcu + "/gate.open"), annex: a}, nil
+			return beginning{why: fact.New(beginsAtModules), gate: j.store.Path(runs.GateFile), annex: a}, nil
 		}
 	}
 	return beginning{why: fact.New(beginsAtStart), from: true}, nil
@@ -233,7 +233,7 @@ func countServer(ctx context.Context, j *job, target []string, r pick.Request, b
 	}
 	m, err := s.Count(ctx, n)
 	if len(m.Record.Window) > 0 {
-		if err := j.store.WriteJSON(serverFolder(plan.StepNcu)+"/"+load.RecordName, m.Record); err != nil {
+		if err := j.store.WriteJSON(runs.ServerOf(plan.StepNcu)+"/"+runs.WindowsName, m.Record); err != nil {
 			j.tellError("warning", err)
 		}
 	}
@@ -245,16 +245,16 @@ func countServer(ctx context.Context, j *job, target []string, r pick.Request, b
 
 // recordServed ends the attempt of a start, with its files.
 func recordServed(ctx context.Context, store *runs.Run, step string, m serving.Measured) error {
-	folder, files := serverFolder(step), m.Files
+	folder, files := runs.ServerOf(step), m.Files
 	if m.Requests != nil {
-		if err := load.WriteRequests(store.Path(folder+"/"+load.RequestsName), m.Requests); err != nil {
+		if err := load.WriteRequests(store.Path(folder+"/"+runs.RequestsName), m.Requests); err != nil {
 			return err
 		}
 	}
-	if err := store.WriteJSON(folder+"/"+load.RecordName, m.Record); err != nil {
+	if err := store.WriteJSON(folder+"/"+runs.WindowsName, m.Record); err != nil {
 		return err
 	}
-	files = append(files, store.Present(folder, "cmd.txt", "stdout.log", "stderr.log", "session.log", "load.stdout.log", "load.stderr.log", load.RecordName, load.RequestsName)...)
+	files = append(files, store.Present(folder, runs.CommandName, runs.StdoutName, runs.StderrName, runs.SessionLog, runs.LoadStdout, runs.LoadStderr, runs.WindowsName, runs.RequestsName)...)
 	hashed, err := store.HashFiles(context.WithoutCancel(ctx), files...)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func recordServed(ctx context.Context, store *runs.Run, step string, m serving.M
 // windowTimeline is the export of the window that counters are chosen from; "" where
 // there is none.
 func windowTimeline(store *runs.Run) string {
-	r, err := load.ReadRecord(store.Path(serverFolder(plan.StepNsys) + "/" + load.RecordName))
+	r, err := load.ReadRecord(store.Path(runs.ServerOf(plan.StepNsys) + "/" + runs.WindowsName))
 	if err != nil || r.Busiest() == "" {
 		return ""
 	}

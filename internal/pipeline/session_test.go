@@ -122,12 +122,12 @@ func TestSessions(t *testing.T) {
 		}
 	}
 	var report flops.Report
-	readJSON(t, filepath.Join(s.Dir, flopsName), &report)
+	readJSON(t, filepath.Join(s.Dir, runs.FlopsReport), &report)
 	if report.Model.Parameters != parameters || report.Shape.Tokens != 512 || len(report.Warnings) != 0 {
 		t.Errorf("flops.json: %+v", report.Model)
 	}
 	var compared flops.Comparison
-	readJSON(t, filepath.Join(s.Dir, flopsCheckName), &compared)
+	readJSON(t, filepath.Join(s.Dir, runs.FlopsComparison), &compared)
 	if !compared.Agree || len(compared.Stages) != 2 {
 		t.Errorf("flops_check.json: %+v", compared)
 	}
@@ -258,7 +258,7 @@ func TestMissingPackages(t *testing.T) {
 func TestImageFlops(t *testing.T) {
 	s := runSessions(t, append(alone, "workload=vlm", "model.image_size=768", "pipeline.torch_profiler.enable=false")...)
 	var report flops.Report
-	readJSON(t, filepath.Join(s.Dir, flopsName), &report)
+	readJSON(t, filepath.Join(s.Dir, runs.FlopsReport), &report)
 	if report.Shape.Tokens != 512 || report.Shape.Prompt != 512-145 || report.Shape.Images != 1 || len(report.Stages) != 5 {
 		t.Errorf("%+v", report.Shape)
 	}
@@ -358,7 +358,7 @@ func TestProfiledSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"workload/nsys/spec.json", "workload/nsys/metrics.json", deviationsName} {
+	for _, name := range []string{"workload/nsys/spec.json", "workload/nsys/metrics.json", runs.DeviationsFile} {
 		if !slices.ContainsFunc(m.Step("nsys").Files(), func(f runs.File) bool { return f.Path == name }) {
 			t.Errorf("the manifest does not know %s", name)
 		}

@@ -126,7 +126,7 @@ func TestResumeLeavesNothingStale(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	after, err := runs.ReadManifest(s.Dir)
-	if err != nil || after.Status != before.Status || !after.Reason.Equal(before.Reason.Fact) || after.Resumed != before.Resumed || !exists(filepath.Join(s.Dir, folder.ResultFile)) {
+	if err != nil || after.Status != before.Status || !after.Reason.Equal(before.Reason.Fact) || after.Resumed != before.Resumed || !exists(filepath.Join(s.Dir, runs.ResultName)) {
 		t.Errorf("a refused resume left %+v, %v", after, err)
 	}
 	t.Setenv("FAKE_MISSING", "")
@@ -169,7 +169,7 @@ func TestReplaySessions(t *testing.T) {
 	if err != nil || played.Result == nil {
 		t.Fatalf("%+v, %v", played, err)
 	}
-	for _, name := range []string{"workload/metrics.json", "workload/unprofiled/metrics.json", "workload/torch_profiler/operators.json", deviationsName} {
+	for _, name := range []string{"workload/metrics.json", "workload/unprofiled/metrics.json", "workload/torch_profiler/operators.json", runs.DeviationsFile} {
 		if !exists(filepath.Join(played.Dir, name)) {
 			t.Errorf("the recording lacks %s", name)
 		}
@@ -187,7 +187,7 @@ func TestUnwrittenReport(t *testing.T) {
 	o := sessions(t, alone...)
 	o.Say = func(line string) {
 		if line == "report: started" { // a folder where the result should go
-			if err := os.MkdirAll(filepath.Join(o.Dir, folder.ResultFile, "x"), 0o777); err != nil {
+			if err := os.MkdirAll(filepath.Join(o.Dir, runs.ResultName, "x"), 0o777); err != nil {
 				t.Error(err)
 			}
 		}

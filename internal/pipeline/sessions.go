@@ -18,14 +18,6 @@ import (
 	"github.com/deepprof/deepprof/workloads"
 )
 
-// Files of sessions within a run.
-const (
-	programFolder  = "workload/program"          // the shipped programs
-	deviationsName = "workload/deviations.json"  // what the steps change of the configuration
-	flopsName      = "workload/flops.json"       // a flops.Report
-	flopsCheckName = "workload/flops_check.json" // a flops.Comparison
-)
-
 // commandOf is the workload as a step without a profiler starts it.
 func commandOf(step string) func(*job) ([]tool.Command, error) {
 	return func(j *job) ([]tool.Command, error) {
@@ -57,7 +49,7 @@ func runUnprofiled(ctx context.Context, j *job) (capture.Outcome, error) {
 	}
 	repeats := j.plan.Pipeline.Unprofiled.Repeats
 	o, err := capture.Repeatedly(repeats, func(n int) (capture.Outcome, error) {
-		folder, then := sessionFolder(plan.StepUnprofiled), ""
+		folder, then := runs.SessionFolder(plan.StepUnprofiled), ""
 		if n > 1 {
 			folder += fmt.Sprintf("/run-%d", n)
 		}
@@ -66,7 +58,7 @@ func runUnprofiled(ctx context.Context, j *job) (capture.Outcome, error) {
 		}
 		return runSession(ctx, j, plan.StepUnprofiled, folder, then)
 	})
-	return o, errors.Join(err, publish(ctx, j.store, plan.StepUnprofiled, workload.MetricsName))
+	return o, errors.Join(err, publish(ctx, j.store, plan.StepUnprofiled, runs.MetricsName))
 }
 
 // runProgram runs a command of the user's without a profiler, as often as the
@@ -75,7 +67,7 @@ func runProgram(ctx context.Context, j *job, step, folder string, env []string) 
 	shown := j.plan.Pipeline.Workload.Command
 	command := j.command(shown)
 	command.Env = env
-	if err := j.store.WriteFile(folder+"/cmd.txt", capture.CommandFile(command)); err != nil {
+	if err := j.store.WriteFile(folder+"/"+runs.CommandName, capture.CommandFile(command)); err != nil {
 		return capture.Outcome{}, err
 	}
 	program, missing := capture.FindTarget(shown, command.Dir, command.Env)
@@ -120,16 +112,16 @@ func ready(j *job, step, folder, then string) ([]string, error) {
 		return nil, err
 	}
 	if then != "" {
-		second, _, err := j.session(then, sessionFolder(then))
+		second, _, err := j.session(then, runs.SessionFolder(then))
 		if err != nil {
 			return nil, err
 		}
 		spec.Then = &second
 	}
-	if err := workload.Unpack(workloads.FS, j.store.Path(programFolder)); err != nil {
+	if err := workload.Unpack(workloads.FS, j.store.Path(runs.ProgramFolder)); err != nil {
 		return nil, err
 	}
-	if err := j.store.WriteJSON(path.Join(folder, workload.SpecName), spec); err != nil {
+	if err := j.store.WriteJSON(path.Join(folder, runs.SpecName), spec); err != nil {
 		return nil, err
 	}
 	return argv, writeDeviations(j)
@@ -143,7 +135,7 @@ func writeDeviations(j *job) error {
 			list = append(list, workload.Deviations(j.plan, s.name)...)
 		}
 	}
-	return j.store.WriteJSON(deviationsName, map[string]any{"schema": workload.Schema, "deviations": list})
+	return j.store.WriteJSON(runs.DeviationsFile, map[string]any{"schema": workload.Schema, "deviations": list})
 }
 
 // runSession runs a shipped program without a profiler; then is as in ready.
@@ -153,11 +145,11 @@ func runSession(ctx context.Context, j *job, step, folder, then string) (capture
 		return capture.Outcome{}, err
 	}
 	command, dir := j.command(argv), j.store.Path(folder)
-	if err := j.store.WriteFile(folder+"/cmd.txt", capture.CommandFile(command)); err != nil {
+	if err := j.store.WriteFile(folder+"/"+runs.CommandName, capture.CommandFile(command)); err != nil {
 		return capture.Outcome{}, err
 	}
 	return j.runPlain(ctx, step, capture.Program{
-		Command: command, Shown: argv, Stdout: folder + "/stdout.log", Stderr: folder + "/stderr.log",
+		Command: command, Shown: argv, Stdout: folder + "/" + runs.StdoutName, Stderr: folder + "/" + runs.StderrName,
 		Judge: func(o *capture.Outcome, exit *tool.Exit) {
 			if m, err := workload.ReadMetrics(dir); then != "" && err == nil && m.Complete && o.Kind != capture.Interrupted {
 				// Whatever happened after that happened to the session that follows.
@@ -167,18 +159,18 @@ func runSession(ctx context.Context, j *job, step, folder, then string) (capture
 				capture.ExplainSession(o, workload.Judge(*exit, dir, workload.ModeOf(step)), dir)
 			}
 		},
-		Wrote: func() []string { return append(sessionFiles(j.store, folder), deviationsName) },
+		Wrote: func() []string { return append(sessionFiles(j.store, folder), runs.DeviationsFile) },
 	})
 }
 
 // profiled has a capture run the workload of a step: a command of the user's, or
 // a session, whose own words explain what came of it.
 func profiled(ctx context.Context, j *job, step string, take func(target []string) (capture.Outcome, error)) (capture.Outcome, error) {
-	folder, shipped := sessionFolder(step), workload.Shipped(j.plan)
+	folder, shipped := runs.SessionFolder(step), workload.Shipped(j.plan)
 	o, err := annotated(ctx, j, step, func() (capture.Outcome, error) {
 		target, err := j.target(step)
 		if shipped {
-			if err = os.RemoveAll(j.store.Path(folder + "/" + workload.ErrorName)); err == nil { // of the try before
+			if err = os.RemoveAll(j.store.Path(folder + "/" + runs.ErrorName)); err == nil { // of the try before
 				target, err = ready(j, step, folder, "")
 			}
 		}
@@ -194,19 +186,19 @@ func profiled(ctx context.Context, j *job, step string, take func(target []strin
 	if err != nil || !shipped {
 		return o, err
 	}
-	return o, j.store.AddFiles(ctx, step, append(sessionFiles(j.store, folder), deviationsName)...)
+	return o, j.store.AddFiles(ctx, step, append(sessionFiles(j.store, folder), runs.DeviationsFile)...)
 }
 
 // sessionFiles are the files that a session wrote, as far as they are there.
 func sessionFiles(store *runs.Run, folder string) []string {
-	return store.Present(folder, workload.SpecName, "cmd.txt", workload.MetricsName, workload.OperatorsName, workload.FlopsName, workload.ErrorName,
-		workload.PredictionsName, workload.TraceName)
+	return store.Present(folder, runs.SpecName, runs.CommandName, runs.MetricsName, runs.OperatorsName, runs.FlopsName, runs.ErrorName,
+		runs.PredictionsName, runs.TraceName)
 }
 
 // publish copies files of the session of a step to workload/ itself, as far as
 // they are there.
 func publish(ctx context.Context, store *runs.Run, step string, names ...string) error {
-	for _, rel := range store.Present(sessionFolder(step), names...) {
+	for _, rel := range store.Present(runs.SessionFolder(step), names...) {
 		text, err := os.ReadFile(store.Path(rel))
 		if err != nil {
 			return fmt.Errorf("copy %s: %w", rel, err)
@@ -223,10 +215,10 @@ func publish(ctx context.Context, store *runs.Run, step string, names ...string)
 // metrics stand in where there is no unprofiled run.
 func runDirectInference(ctx context.Context, j *job) (capture.Outcome, error) {
 	const step = plan.StepDirectInference
-	o, err := runSession(ctx, j, step, sessionFolder(step), "")
-	names := []string{workload.PredictionsName}
-	if !j.store.Has(runs.WorkloadFolder + "/" + workload.MetricsName) {
-		names = append(names, workload.MetricsName)
+	o, err := runSession(ctx, j, step, runs.SessionFolder(step), "")
+	names := []string{runs.PredictionsName}
+	if !j.store.Has(runs.WorkloadFolder + "/" + runs.MetricsName) {
+		names = append(names, runs.MetricsName)
 	}
 	return o, errors.Join(err, publish(ctx, j.store, step, names...))
 }
@@ -249,7 +241,7 @@ func operatorRuns(p *plan.Plan) int {
 // good, the session gets a process of its own.
 func runTorchProfiler(ctx context.Context, j *job) (capture.Outcome, error) {
 	const step = plan.StepTorchProfiler
-	folder := sessionFolder(step)
+	folder := runs.SessionFolder(step)
 	if v := workload.Judge(tool.Exit{}, j.store.Path(folder), workload.ModeTorchProfiler); v.OK && operatorsFollow(j.plan) {
 		o := capture.Outcome{Kind: capture.Captured, What: fact.New(operatorsTaken), Usable: true}
 		capture.ExplainSession(&o, v, j.store.Path(folder))
@@ -263,16 +255,16 @@ func runTorchProfiler(ctx context.Context, j *job) (capture.Outcome, error) {
 // counted costs the MFU and not the run.
 func countFlops(ctx context.Context, j *job) (capture.Outcome, error) {
 	o := capture.Outcome{Kind: capture.Captured, What: fact.New(flopsCounted), Usable: true}
-	report, err := workload.CountFlops(j.plan, j.start, j.store.Path("workload"))
+	report, err := workload.CountFlops(j.plan, j.start, j.store.Path(runs.WorkloadFolder))
 	if err != nil {
 		o.Kind, o.What, o.Cause = capture.MissingData, fact.New(noFlops, fact.Error("error", err)), fact.New(causeOfFlops)
 		return o, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o)
 	}
-	if err := j.store.WriteJSON(flopsName, report); err != nil {
+	if err := j.store.WriteJSON(runs.FlopsReport, report); err != nil {
 		return capture.Outcome{}, err
 	}
 	warnFlops(&o, report.Warnings)
-	return o, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o, flopsName)
+	return o, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o, runs.FlopsReport)
 }
 
 // warnFlops keeps the outcome usable: the counts stand, with doubts.
@@ -285,17 +277,18 @@ func warnFlops(o *capture.Outcome, list []fact.Fact) {
 
 // runTorchFlops counts again with torch's FlopCounterMode and compares.
 func runTorchFlops(ctx context.Context, j *job) (capture.Outcome, error) {
-	const step, folder = plan.StepTorchFlops, "workload/" + plan.StepTorchFlops
+	const step = plan.StepTorchFlops
+	folder := runs.SessionFolder(step)
 	o, err := runSession(ctx, j, step, folder, "")
 	if err != nil || !o.Usable {
 		return o, err
 	}
-	compared, err := workload.CompareFlops(j.plan, j.start, j.store.Path(folder+"/"+workload.FlopsName))
+	compared, err := workload.CompareFlops(j.plan, j.start, j.store.Path(folder+"/"+runs.FlopsName))
 	if err != nil {
 		o.Kind, o.What = capture.MissingData, fact.New(flopsUncompared, fact.Error("error", err))
 		return o, nil
 	}
-	if err := j.store.WriteJSON(flopsCheckName, compared); err != nil {
+	if err := j.store.WriteJSON(runs.FlopsComparison, compared); err != nil {
 		return o, err
 	}
 	o.What = fact.New(flopsAgree)
@@ -307,7 +300,7 @@ func runTorchFlops(ctx context.Context, j *job) (capture.Outcome, error) {
 		}
 	}
 	warnFlops(&o, compared.Warnings)
-	return o, j.store.AddFiles(ctx, step, flopsCheckName)
+	return o, j.store.AddFiles(ctx, step, runs.FlopsComparison)
 }
 
 // runRepeats makes the unprofiled run and the timeline again in new processes. Each

@@ -68,7 +68,7 @@ func (j *job) nsysOptions(target []string) nsys.CaptureOptions {
 	}
 	return nsys.CaptureOptions{
 		SampleHz: hz, SampleGPUs: gpus, PythonSampling: n.PythonSampling,
-		Output: j.place("nsys/run"), Command: target, Trace: n.Trace, Sample: n.Sample, CPUCtxSw: n.CPUCtxSw,
+		Output: j.place(runs.NsysOutput), Command: target, Trace: n.Trace, Sample: n.Sample, CPUCtxSw: n.CPUCtxSw,
 		CaptureRange: n.CaptureRange, CaptureRangeEnd: n.CaptureRangeEnd, NVTXCapture: n.NVTXCapture, NVTXRegisterOnly: n.NVTXRegisterOnly,
 		NVTXDomainInclude: n.NVTXDomainInclude, NVTXDomainExclude: n.NVTXDomainExclude, CUDAGraphTrace: n.CUDAGraphTrace,
 		TraceForkBeforeExec: n.TraceForkBeforeExec, Wait: n.Wait, Delay: n.Delay, Duration: n.Duration, ExtraArgs: n.ExtraArgs,
@@ -154,13 +154,13 @@ func captureNsys(ctx context.Context, j *job, target []string) (capture.Outcome,
 	if err != nil {
 		return capture.Outcome{}, err
 	}
-	c := j.capture(capture.Nsys, command, target, "nsys/run", n.Timeout)
+	c := j.capture(capture.Nsys, command, target, runs.NsysOutput, n.Timeout)
 	c.Gated = n.CaptureRange != plan.CaptureNone
 	c.EndsTarget = n.Duration > 0 || (c.Gated && (n.CaptureRangeEnd == "" || strings.Contains(n.CaptureRangeEnd, "shutdown")))
 	c.Expect = capture.ExpectTimeline(n)
 	exports, got := map[string]string{}, map[string]int64{}
 	c.Check = func(ctx context.Context, report string) (*capture.Content, error) {
-		content, made, err := capture.CheckTimeline(ctx, j.nsys, n, report, j.store.Path("nsys/cmd.txt"))
+		content, made, err := capture.CheckTimeline(ctx, j.nsys, n, report, j.store.Path(plan.StepNsys+"/"+runs.CommandName))
 		exports[report] = made
 		content.AddTo(got)
 		return content, err
@@ -187,15 +187,12 @@ func captureNsys(ctx context.Context, j *job, target []string) (capture.Outcome,
 	return result.Outcome, result.Store(ctx, j.store, "nsys", j.dir, append(files, result.Kept...))
 }
 
-// samplesOff is there once sampling made a capture fail: later ones go without.
-const samplesOff = "nsys/no-samples.txt"
-
 // sampling is how often counters of which GPUs are sampled under nsys; 0 for not
 // at all.
 func (j *job) sampling() (hz int, gpus string) {
 	n := j.plan.Pipeline.Nsys
 	permitted := n.GPUMetrics == "on" || j.counts
-	if !n.SamplesCounters() || !permitted || j.store != nil && j.store.Has(samplesOff) {
+	if !n.SamplesCounters() || !permitted || j.store != nil && j.store.Has(runs.SamplesOff) {
 		return 0, ""
 	}
 	return capture.SampleRate(j.plan, j.sampledSpan(), j.gpus)
@@ -228,7 +225,7 @@ func (j *job) withoutSamples(o capture.Outcome) (bool, error) {
 // giveUpSamples has later captures of the run made without sampling.
 func (j *job) giveUpSamples(why fact.Fact) error {
 	j.tell(samplesGivenUp, fact.Because("why", why))
-	return os.WriteFile(j.store.Path(samplesOff), []byte(message.Text(why)+"\n"), 0o644)
+	return os.WriteFile(j.store.Path(runs.SamplesOff), []byte(message.Text(why)+"\n"), 0o644)
 }
 
 // sampledNote is what a run says before it samples less than it was asked to.
@@ -277,11 +274,11 @@ func (j *job) behind(l workload.Launch, profiler tool.Command, outputOption, ste
 			s.Env = append(s.Env, kv)
 		}
 	}
-	script := j.place(path.Join(step, workload.ShimName))
+	script := j.place(path.Join(step, runs.ShimName))
 	if j.store != nil {
 		err := os.RemoveAll(j.stopFile(step))
 		if err == nil {
-			err = j.store.WriteFile(path.Join(step, workload.ShimName), []byte(s.Script()))
+			err = j.store.WriteFile(path.Join(step, runs.ShimName), []byte(s.Script()))
 		}
 		if err == nil {
 			err = os.Chmod(script, 0o755)
@@ -296,7 +293,7 @@ func (j *job) behind(l workload.Launch, profiler tool.Command, outputOption, ste
 
 // stopFile asks the ranks of a step to finish by being there.
 func (j *job) stopFile(step string) string {
-	return j.place(path.Join(step, workload.RanksFolder, workload.StopName))
+	return j.place(path.Join(step, runs.RanksFolder, runs.StopName))
 }
 
 // countedRank is the rank that counters are taken of: the lowest with a timeline,
@@ -338,7 +335,7 @@ func (j *job) annotation(step string) *workload.Annotation {
 	if j.store != nil && j.store.Has(runs.AnnotateOff) {
 		return nil
 	}
-	return workload.AnnotationOf(j.plan, step, j.place(runs.AnnotateFolder), j.place(annotateFolder(step)))
+	return workload.AnnotationOf(j.plan, step, j.place(runs.AnnotateFolder), j.place(runs.AnnotationOf(step)))
 }
 
 // annotateOver are the variables that annotation adds to an environment of a step.
@@ -383,7 +380,7 @@ func cameToNothing(j *job, step string, o capture.Outcome) bool {
 
 // annotateFiles are the side files of a step.
 func annotateFiles(j *job, step string) []string {
-	folder := path.Join(runs.AnnotateFolder, step)
+	folder := runs.AnnotationOf(step)
 	entries, _ := os.ReadDir(j.store.Path(folder)) // absent where no process imported torch
 	var files []string
 	for _, e := range entries {
@@ -404,5 +401,5 @@ func measureAnnotation(ctx context.Context, j *job) (capture.Outcome, error) {
 	if err := a.Install(); err != nil {
 		return capture.Outcome{}, err
 	}
-	return runProgram(ctx, j, plan.StepAnnotateCost, annotateFolder(plan.StepAnnotateCost), tool.Environ(j.env, j.annotateOver(j.env, plan.StepAnnotateCost)...))
+	return runProgram(ctx, j, plan.StepAnnotateCost, runs.AnnotationOf(plan.StepAnnotateCost), tool.Environ(j.env, j.annotateOver(j.env, plan.StepAnnotateCost)...))
 }

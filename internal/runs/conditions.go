@@ -12,10 +12,6 @@ import (
 	"time"
 )
 
-// ConditionsName is the file of a run with the clocks, power and throttle reasons
-// of its GPUs while its steps ran.
-const ConditionsName = "conditions.csv"
-
 // A Condition is one sample of one GPU. A value that nvidia-smi did not tell is
 // NaN.
 type Condition struct {

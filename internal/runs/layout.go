@@ -2,12 +2,14 @@ package runs
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -41,20 +43,99 @@ const (
 	StartupReportFile  FileKind = "startup report"
 )
 
-// WorkloadFolder holds what the workload printed and wrote without a profiler: a
-// command of the user's in itself, shipped sessions in a folder for each step.
-const WorkloadFolder = "workload"
+// Files of the run itself.
+const (
+	ManifestName = format.RunManifest
+	EnvName      = "env.json"
+	ConfigName   = "config.yaml"
+	PlanName     = "plan.json" // the typed plan, as package plan stores it
+	InputsName   = "inputs.yaml"
+	// PrivateName is the exact plan, which resume needs, where PlanName does not
+	// show all of it. Only its owner can read it; no pack, recording, report or
+	// manifest has it.
+	PrivateName    = "private.json"
+	TargetsName    = "targets.json"   // the launches that are counted, and why
+	ConditionsName = "conditions.csv" // clocks, power and throttle reasons while steps ran
+	ResultName     = "result.json"    // an analysis.Result
+	PageName       = "report.html"
+	tagsName       = "tags.json" // what people wrote about the run
+)
 
-// ServerFolder holds a folder for each step that starts a server.
-const ServerFolder = "server"
+// Folders of a run. The folder of a profiler has the name of its step.
+const (
+	// WorkloadFolder holds what the workload printed and wrote without a profiler: a
+	// command of the user's in itself, shipped sessions in a folder for each step.
+	WorkloadFolder = "workload"
+	serverFolder   = "server"
+	// AnnotateFolder holds the module that annotates programs, and below it a folder
+	// of side files for each step.
+	AnnotateFolder = "annotate"
+	ProgramFolder  = WorkloadFolder + "/program" // the shipped programs
+	RanksFolder    = "ranks"                     // in the folder of a profiler: a file for each rank that began
+)
 
-// AnnotateFolder holds the module that annotates programs, and below it a folder
-// of side files for each step.
-const AnnotateFolder = "annotate"
+// SessionFolder is that of a shipped session, ServerOf that of a server, AnnotationOf
+// that of the side files of annotation, all as a step starts them.
+func SessionFolder(step string) string { return WorkloadFolder + "/" + step }
+func ServerOf(step string) string      { return serverFolder + "/" + step }
+func AnnotationOf(step string) string  { return AnnotateFolder + "/" + step }
 
-// AnnotateOff is there once annotation made the workload fail: later steps go
-// without it.
-const AnnotateOff = AnnotateFolder + "/off.txt"
+// Files with a place of their own.
+const (
+	DeviationsFile  = WorkloadFolder + "/deviations.json"  // what the steps change of the configuration
+	FlopsReport     = WorkloadFolder + "/" + FlopsName     // a flops.Report
+	FlopsComparison = WorkloadFolder + "/flops_check.json" // a flops.Comparison
+	// AnnotateOff is there once annotation made the workload fail, SamplesOff once
+	// sampling of counters made nsys fail: later captures go without it.
+	AnnotateOff = AnnotateFolder + "/off.txt"
+	SamplesOff  = plan.StepNsys + "/no-samples.txt"
+	// GateFile lets the gate of an annotated server open by being there.
+	GateFile     = plan.StepNcu + "/gate.open"
+	SectionsFile = plan.StepNcu + "/sections.txt" // what the ncu of the run could have counted
+)
+
+// NsysOutput is the report of nsys without its extension, NcuOutput that of ncu's
+// process of a name; "" is the first, the only one as a rule.
+const NsysOutput = plan.StepNsys + "/run"
+
+func NcuOutput(process string) string { return path.Join(plan.StepNcu, process, "run") }
+
+// SummaryCSV and CountersCSV are tables that users ask for: of the timeline, by the
+// name of the table, and of the n-th report of counters, from 1.
+func SummaryCSV(table string) string { return plan.StepNsys + "/summary_" + table + ".csv" }
+
+func CountersCSV(n int) string {
+	if n == 1 {
+		return plan.StepNcu + "/raw.csv"
+	}
+	return fmt.Sprintf("%s/raw-%d.csv", plan.StepNcu, n)
+}
+
+// Files in the folder of a step, or of a start of the workload within it.
+const (
+	CommandName = "cmd.txt"
+	StdoutName  = "stdout.log"
+	StderrName  = "stderr.log"
+	GatesName   = "gates.json" // of annotation, while ncu runs
+	ShimName    = "rank.sh"    // the script that a launcher starts in each rank
+	StopName    = "stop"       // in RanksFolder: the ranks are asked to finish
+
+	// Of a shipped session.
+	SpecName        = "spec.json" // what it is told
+	MetricsName     = "metrics.json"
+	OperatorsName   = "operators.json"
+	FlopsName       = "flops.json"
+	ErrorName       = "error.json"
+	PredictionsName = "predictions.jsonl"
+	TraceName       = "trace.json.gz"
+
+	// Of a server.
+	WindowsName  = "windows.json"   // a load.Record
+	RequestsName = "requests.jsonl" // a load.Request a line
+	SessionLog   = "session.log"    // commands of nsys around it
+	LoadStdout   = "load.stdout.log"
+	LoadStderr   = "load.stderr.log"
+)
 
 // layoutRow places the files of a kind in a run. Folder and Name are patterns of
 // path.Match, and are matched against names inside the run only: no pattern is
@@ -68,47 +149,47 @@ type layoutRow struct {
 }
 
 var layout = []layoutRow{
-	{ProvenanceFile, "", "env.json", "provenance"},
-	{ProvenanceFile, "", "config.yaml", "provenance"},
-	{ProvenanceFile, "", "plan.json", "provenance"},
-	{ProvenanceFile, "", "inputs.yaml", "provenance"},
-	{TimelineFile, "nsys", "run.sqlite", "nsys"},
-	{StartupFile, "nsys", "startup.sqlite", "nsys"},
-	{TimelineFile, "nsys", "*.sqlite", "nsys"},
-	{SummaryFile, "nsys", "summary_*.csv", "nsys"},
-	{TimelineReportFile, "nsys", "run.nsys-rep", "nsys"},
-	{StartupReportFile, "nsys", "startup.nsys-rep", "nsys"},
-	{TimelineReportFile, "nsys", "*.nsys-rep", "nsys"},
-	{RankFile, "nsys/ranks", "*.json", "nsys"},
-	{RankFile, "ncu/ranks", "*.json", "ncu"},
-	{CommandFile, "*", "rank.sh", ""},
-	{CountersFile, "ncu", "*.ncu-rep", "ncu"},
-	{CountersFile, "ncu/*", "*.ncu-rep", "ncu"},
-	{CountersCSVFile, "ncu", "*.csv", "ncu"},
-	{LogFile, "ncu", "sections.txt", "ncu"},
-	{MetricsFile, "workload/*", "metrics.json", ""},
-	{OperatorsFile, "workload/torch_profiler", "operators.json", "torch_profiler"},
-	{OperatorsFile, "workload/*", "operators.json", "torch_profiler"},
-	{FlopsFile, "workload", "flops.json", "static_analysis"},
-	{FlopsFile, "workload/torch_flops", "flops.json", "torch_flops"},
-	{FlopsFile, "workload/flops", "flops.json", "torch_flops"}, // before schema 2
-	{TargetsFile, "", "targets.json", "ncu"},
-	{CommandFile, "ncu", "gates.json", "ncu"},
-	{CommandFile, "ncu/*", "gates.json", "ncu"},
-	{WindowsFile, ServerFolder + "/*", "windows.json", ""},
-	{RequestsFile, ServerFolder + "/*", "requests.jsonl", ""},
-	{SpecFile, "workload/*", "spec.json", ""},
-	{CommandFile, "*", "cmd.txt", ""},
-	{CommandFile, "*/*", "cmd.txt", ""},
+	{ProvenanceFile, "", EnvName, plan.StepProvenance},
+	{ProvenanceFile, "", ConfigName, plan.StepProvenance},
+	{ProvenanceFile, "", PlanName, plan.StepProvenance},
+	{ProvenanceFile, "", InputsName, plan.StepProvenance},
+	{TimelineFile, plan.StepNsys, "run.sqlite", plan.StepNsys},
+	{StartupFile, plan.StepNsys, "startup.sqlite", plan.StepNsys},
+	{TimelineFile, plan.StepNsys, "*.sqlite", plan.StepNsys},
+	{SummaryFile, plan.StepNsys, "summary_*.csv", plan.StepNsys},
+	{TimelineReportFile, plan.StepNsys, "run.nsys-rep", plan.StepNsys},
+	{StartupReportFile, plan.StepNsys, "startup.nsys-rep", plan.StepNsys},
+	{TimelineReportFile, plan.StepNsys, "*.nsys-rep", plan.StepNsys},
+	{RankFile, plan.StepNsys + "/" + RanksFolder, "*.json", plan.StepNsys},
+	{RankFile, plan.StepNcu + "/" + RanksFolder, "*.json", plan.StepNcu},
+	{CommandFile, "*", ShimName, ""},
+	{CountersFile, plan.StepNcu, "*.ncu-rep", plan.StepNcu},
+	{CountersFile, plan.StepNcu + "/*", "*.ncu-rep", plan.StepNcu},
+	{CountersCSVFile, plan.StepNcu, "*.csv", plan.StepNcu},
+	{LogFile, plan.StepNcu, "sections.txt", plan.StepNcu},
+	{MetricsFile, WorkloadFolder + "/*", MetricsName, ""},
+	{OperatorsFile, SessionFolder(plan.StepTorchProfiler), OperatorsName, plan.StepTorchProfiler},
+	{OperatorsFile, WorkloadFolder + "/*", OperatorsName, plan.StepTorchProfiler},
+	{FlopsFile, WorkloadFolder, FlopsName, plan.StepStaticAnalysis},
+	{FlopsFile, SessionFolder(plan.StepTorchFlops), FlopsName, plan.StepTorchFlops},
+	{FlopsFile, WorkloadFolder + "/flops", FlopsName, plan.StepTorchFlops}, // before schema 2
+	{TargetsFile, "", TargetsName, plan.StepNcu},
+	{CommandFile, plan.StepNcu, GatesName, plan.StepNcu},
+	{CommandFile, plan.StepNcu + "/*", GatesName, plan.StepNcu},
+	{WindowsFile, serverFolder + "/*", WindowsName, ""},
+	{RequestsFile, serverFolder + "/*", RequestsName, ""},
+	{SpecFile, WorkloadFolder + "/*", SpecName, ""},
+	{CommandFile, "*", CommandName, ""},
+	{CommandFile, "*/*", CommandName, ""},
 	{AnnotationFile, AnnotateFolder + "/*", "*.jsonl", ""},
 	{LogFile, "*", "*.log", ""},
 	{LogFile, "*/*", "*.log", ""},
 	{ConditionsFile, "", ConditionsName, ""},
 	{NotesFile, "", tagsName, ""},
-	{ResultFile, "", "result.json", "report"},
-	{PageFile, "", "*.md", "report"},
-	{PageFile, "", "report.html", "report"},
-	{PageFile, "", "roofline.*", "report"},
+	{ResultFile, "", ResultName, plan.StepReport},
+	{PageFile, "", "*.md", plan.StepReport},
+	{PageFile, "", PageName, plan.StepReport},
+	{PageFile, "", "roofline.*", plan.StepReport},
 }
 
 // row is the place of a name in the layout, or -1. Files that a later attempt

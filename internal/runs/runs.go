@@ -43,18 +43,9 @@ import (
 	"github.com/deepprof/deepprof/internal/redact"
 )
 
-// Names inside a run directory.
+// Names inside a run directory that are no files of the layout: they serve the run
+// while it is written.
 const (
-	ManifestName = "run.json"
-	EnvName      = "env.json"
-	ConfigName   = "config.yaml"
-	PlanName     = "plan.json" // the typed plan, as package plan stores it
-	InputsName   = "inputs.yaml"
-	// PrivateName is the exact plan, which resume needs, where PlanName does not
-	// show all of it. Only its owner can read it; no pack, recording, report or
-	// manifest has it.
-	PrivateName = "private.json"
-
 	lockName    = ".lock"
 	reserveName = ".reserve"
 	tempPrefix  = ".tmp-"

@@ -13,9 +13,6 @@ import (
 	"unicode/utf8"
 )
 
-// tagsName is the file of a run that holds what people wrote about it.
-const tagsName = "tags.json"
-
 // Limits of what people write about a run.
 const (
 	maxTags    = 20

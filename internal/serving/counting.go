@@ -16,6 +16,7 @@ import (
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -101,7 +102,7 @@ func (s Setup) Count(ctx context.Context, n Counting) (Measured, error) {
 }
 
 // logNames are the logs of a process of ncu.
-var logNames = []string{"stderr.log", "stdout.log"}
+var logNames = []string{runs.StderrName, runs.StdoutName}
 
 // watchLogs ends a server that prints without end, as one is ended without ncu.
 func (c *counted) watchLogs(ctx context.Context) {

@@ -18,6 +18,7 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -34,7 +35,7 @@ func (s *served) drive(ctx context.Context, change func(*load.Options)) error {
 	case plan.LoadCommand:
 		s.loader = Start(ctx, Options{
 			Command: tool.Command{Path: l.Command[0], Args: l.Command[1:], Dir: s.Dir, Env: s.Env}, Stop: s.Stop,
-			Stdout: filepath.Join(s.Folder, "load.stdout.log"), Stderr: filepath.Join(s.Folder, "load.stderr.log"),
+			Stdout: filepath.Join(s.Folder, runs.LoadStdout), Stderr: filepath.Join(s.Folder, runs.LoadStderr),
 		})
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -87,7 +88,7 @@ func (s *served) start(ctx context.Context, command tool.Command, before func(co
 	}
 	began := time.Now()
 	s.server = Start(ctx, Options{
-		Command: command, Stdout: filepath.Join(s.Folder, "stdout.log"), Stderr: filepath.Join(s.Folder, "stderr.log"), Stop: s.Stop, OnTick: s.Tick, MaxLog: int64(s.MaxLog) * 1e6,
+		Command: command, Stdout: filepath.Join(s.Folder, runs.StdoutName), Stderr: filepath.Join(s.Folder, runs.StderrName), Stop: s.Stop, OnTick: s.Tick, MaxLog: int64(s.MaxLog) * 1e6,
 	})
 	if before != nil {
 		if err := before(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -16,8 +17,8 @@ import (
 // sums alone, so that a question about regions, devices or processes is not for it.
 // Durations under ncu stand in where there is no timeline, and a note says so.
 func kernelsOfAnalysis(path string, q timeline.Query, more *Request) (report.Printable, bool) {
-	if filepath.Base(path) != folder.ResultFile {
-		path = filepath.Join(path, folder.ResultFile)
+	if filepath.Base(path) != runs.ResultName {
+		path = filepath.Join(path, runs.ResultName)
 	}
 	r, err := folder.Read(path)
 	asks := more.Region != "" || more.By != "" || len(q.Devices)+len(q.Processes) > 0

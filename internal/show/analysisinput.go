@@ -82,7 +82,7 @@ func (a *AnalysisInput) MayReplace(dir string) error {
 	if a.Drawn != "" || dir == a.In.Run {
 		return nil
 	}
-	before, err := folder.Read(filepath.Join(dir, folder.ResultFile))
+	before, err := folder.Read(filepath.Join(dir, runs.ResultName))
 	if err != nil {
 		return nil // there is none that anybody could read
 	}
@@ -163,7 +163,7 @@ func openRun(ctx context.Context, command, version, path string, kind Kind) (*An
 		a.Folder, a.Origin = strings.TrimSuffix(filepath.Base(path), runs.PackExt)+".deepprof", originOf(path)
 	}
 	in, err := analysis.FromRun(dir)
-	if drawn := filepath.Join(dir, folder.ResultFile); err == nil && in.Empty() && isFile(drawn) {
+	if drawn := filepath.Join(dir, runs.ResultName); err == nil && in.Empty() && isFile(drawn) {
 		a.Drawn = drawn // what analyze wrote
 		return a, nil
 	}
@@ -203,7 +203,7 @@ func isFile(path string) bool {
 // is neither the run itself, nor empty, nor made by an earlier analysis.
 func MayWrite(dir, own string) error {
 	if dir == own {
-		if _, err := os.Stat(filepath.Join(dir, "run.json")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, runs.ManifestName)); err == nil {
 			return nil
 		}
 	}
@@ -214,7 +214,7 @@ func MayWrite(dir, own string) error {
 	case err != nil:
 		return usage(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, folder.ResultFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, runs.ResultName)); err == nil {
 		return nil
 	}
 	return usagef("analyze: %s is a folder with other files in it; name another with --output", dir)

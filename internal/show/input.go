@@ -278,7 +278,7 @@ func notFound(dir, path string, want Kind) error {
 	if len(ending(dir, ".parquet")) > 0 {
 		return usagef("%s is a Parquet export, which deepprof does not read; make an SQLite one: nsys export --type=sqlite REPORT.nsys-rep", path)
 	}
-	if made, err := folder.Read(filepath.Join(dir, folder.ResultFile)); err == nil && made.Source.Run == "" && len(made.Source.Files) > 0 {
+	if made, err := folder.Read(filepath.Join(dir, runs.ResultName)); err == nil && made.Source.Run == "" && len(made.Source.Files) > 0 {
 		var files []string
 		for _, f := range made.Source.Files {
 			files = append(files, f.Path)

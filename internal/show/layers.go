@@ -111,7 +111,7 @@ func analyzed(src *source) (*analysis.Result, error) {
 	if src.dir == "" {
 		return nil, nil
 	}
-	res, err := folder.Read(filepath.Join(src.dir, folder.ResultFile))
+	res, err := folder.Read(filepath.Join(src.dir, runs.ResultName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -160,7 +160,7 @@ func widened(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), in
 // where Distribution does not ask otherwise. Those of a server come from its result.
 func showSteps(ctx context.Context, path string, q timeline.Query, r *Request) (report.Printable, error) {
 	summed := r.Distribution || !r.All && !r.Data
-	if res, err := folder.Read(filepath.Join(path, folder.ResultFile)); err == nil && summed && res.Serving != nil && len(res.Serving.Steps) > 0 {
+	if res, err := folder.Read(filepath.Join(path, runs.ResultName)); err == nil && summed && res.Serving != nil && len(res.Serving.Steps) > 0 {
 		return report.ServingSteps(res), nil
 	}
 	f, src, err := openTimeline(ctx, path, "steps", r)

@@ -8,6 +8,7 @@ import (
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/folder"
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // ofResult is a table of the analysis of a run or of files. A run that has a
@@ -28,7 +29,7 @@ func (r *Request) result(ctx context.Context, command string) (*analysis.Result,
 	var result *analysis.Result
 	var err error
 	if len(r.Paths) == 1 {
-		result, err = folder.Read(filepath.Join(r.Paths[0], folder.ResultFile))
+		result, err = folder.Read(filepath.Join(r.Paths[0], runs.ResultName))
 	}
 	if result == nil || err != nil {
 		if result, err = r.Analyze(ctx, command, r.Paths); err != nil {

@@ -126,7 +126,7 @@ func (l *SideLoader) run(ctx context.Context, name, dir string) ([]compare.Run, 
 func (l *SideLoader) process(ctx context.Context, name, dir string) (compare.Run, error) {
 	r := compare.Run{Name: name, Config: readConfig(filepath.Join(dir, runs.ConfigName))}
 	var err error
-	if r.Result, err = folder.Read(filepath.Join(dir, folder.ResultFile)); err != nil {
+	if r.Result, err = folder.Read(filepath.Join(dir, runs.ResultName)); err != nil {
 		var other *folder.SchemaError
 		older := errors.As(err, &other) && other.Have < analysis.Schema
 		if !older && !errors.Is(err, os.ErrNotExist) { // of a newer version, or damaged

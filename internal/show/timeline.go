@@ -170,7 +170,7 @@ func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, sho
 	if s.dir == "" {
 		return nil, nil, nil
 	}
-	result, err = folder.Read(filepath.Join(s.dir, folder.ResultFile))
+	result, err = folder.Read(filepath.Join(s.dir, runs.ResultName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && more.Analyze != nil { // damaged, or of an older deepprof
 		about = append(about, message.Phrase("analyzed-again", err))
 		result, err = more.Analyze(ctx, "show", []string{s.dir})

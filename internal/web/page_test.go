@@ -108,7 +108,7 @@ func TestPageChanges(t *testing.T) {
 		const hostile = "<img src=x onerror=document.title='run'>"
 		id := addRun(p.t, store, hostile+" \u202edesrever")
 		other := addRun(p.t, store, "other")
-		result, err := folder.Read(filepath.Join(recorded.store, recorded.run, folder.ResultFile))
+		result, err := folder.Read(filepath.Join(recorded.store, recorded.run, runs.ResultName))
 		p.must(err)
 		_, err = compare.SetBaseline(store, "main", []compare.Run{{Name: "kept", Result: result}})
 		p.must(err)
@@ -159,7 +159,7 @@ func addRun(t *testing.T, store, label string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := folder.Read(filepath.Join(recorded.store, recorded.run, folder.ResultFile))
+	result, err := folder.Read(filepath.Join(recorded.store, recorded.run, runs.ResultName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -317,7 +317,7 @@ const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none';
 // report draws the page anew from the numbers: HTML out of a pack is never served. A result
 // that cannot be read is made again from the captures.
 func (s *server) report(w http.ResponseWriter, r *http.Request, dir string) error {
-	result, err := folder.Read(dir + "/" + folder.ResultFile)
+	result, err := folder.Read(dir + "/" + runs.ResultName)
 	if err != nil {
 		if result, err = s.Analyze(r.Context(), "serve", []string{dir}); err != nil {
 			return err

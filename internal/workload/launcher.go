@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"al.essio.dev/pkg/shellescape"
+
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // A Launch is a command that starts the ranks of a job: a launcher with its
@@ -194,14 +196,6 @@ func startable(word string) bool {
 	return err == nil
 }
 
-// ShimName is the script that a launcher starts in each rank, within the folder
-// of a step; RanksFolder has one file for each rank that began.
-const (
-	ShimName    = "rank.sh"
-	RanksFolder = "ranks"
-	StopName    = "stop" // in RanksFolder: the ranks are asked to finish
-)
-
 // All and OnePerNode choose ranks; the alternative is numbers with commas.
 const (
 	ranksAll        = "all"
@@ -211,7 +205,7 @@ const (
 // A Shim is a script that stands between a launcher and the program of each rank.
 type Shim struct {
 	Ranks    string   // which of them the profiler is put in front of
-	Folder   string   // where RanksFolder is made; all nodes must see it
+	Folder   string   // where runs.RanksFolder is made; all nodes must see it
 	Profiler []string // with its options, without the output
 	Output   string   // option that names the report, the path without rank and host
 	Env      []string // variables of the profiler, NAME=value
@@ -247,9 +241,9 @@ func (s *Shim) Script() string {
 	default:
 		line("case ,", s.Ranks, `, in *",$rank,"*) chosen=yes;; esac`)
 	}
-	line("mkdir -p ", q(filepath.Join(s.Folder, RanksFolder)))
+	line("mkdir -p ", q(filepath.Join(s.Folder, runs.RanksFolder)))
 	line(`printf '{"rank": %d, "local": %d, "world": %d, "host": "%s", "process": %d, "chosen": "%s"}\n' "$rank" "${local:-0}" "${world:-0}" "$host" "$$" "$chosen" > `,
-		q(filepath.Join(s.Folder, RanksFolder)), `/"$rank".json`)
+		q(filepath.Join(s.Folder, runs.RanksFolder)), `/"$rank".json`)
 	if s.Peers == "" {
 		line(`[ "$chosen" = yes ] || exec "$@"`)
 	}
@@ -261,7 +255,7 @@ func (s *Shim) Script() string {
 	// The profiler keeps the process id of this script. It must get one signal, and
 	// none while it writes a report.
 	line(`( while kill -0 $$ 2>/dev/null; do`)
-	line(`  if [ -e `, q(filepath.Join(s.Folder, RanksFolder, StopName)), ` ]; then`)
+	line(`  if [ -e `, q(filepath.Join(s.Folder, runs.RanksFolder, runs.StopName)), ` ]; then`)
 	line(`    pgrep -P $$ QdstrmImporter >/dev/null || kill -INT $$ `, s.children(), `2>/dev/null`)
 	line(`    exit`)
 	line(`  fi`)
@@ -299,7 +293,7 @@ func (s *Shim) inStep() string {
 // writePeers finds the host of rank 0, where the ranks meet, and starts the
 // profiler in ranks that only take part.
 func (s *Shim) writePeers(line func(...string), profiler string) {
-	zero := shellescape.Quote(filepath.Join(s.Folder, RanksFolder, "0.json"))
+	zero := shellescape.Quote(filepath.Join(s.Folder, runs.RanksFolder, "0.json"))
 	line(`[ -n "$world" ] || { echo "deepprof: the launcher tells no number of ranks: collectives cannot be counted" >&2; exit 1; }`)
 	line(`first=; tries=0`)
 	line(`while [ -z "$first" ] && [ $tries -lt 60 ]; do first=$(sed -n 's/.*"host": "\([^"]*\)".*/\1/p' `, zero, ` 2>/dev/null); tries=$((tries + 1)); [ -n "$first" ] || sleep 0.5; done`)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 func TestFindLaunch(t *testing.T) {
@@ -57,7 +59,7 @@ func TestShim(t *testing.T) {
 		{"all", "", "a b c"},
 	} {
 		s := Shim{Ranks: c.ranks, Folder: dir, Profiler: []string{"echo", "profile"}, Output: "--output='/x y/run'", Env: []string{"LC_ALL=C"}}
-		script := filepath.Join(dir, ShimName)
+		script := filepath.Join(dir, runs.ShimName)
 		if err := os.WriteFile(script, []byte(s.Script()), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +70,7 @@ func TestShim(t *testing.T) {
 			t.Errorf("%s with %s: %q, %v; want %q", c.ranks, c.env, got, err, c.want)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, RanksFolder, "17.json")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, runs.RanksFolder, "17.json")); err != nil {
 		t.Errorf("a rank that is not chosen leaves no word: %v", err)
 	}
 }
@@ -78,7 +80,7 @@ func TestShim(t *testing.T) {
 func TestShimInStep(t *testing.T) {
 	dir := t.TempDir()
 	s := Shim{Ranks: "0", Folder: dir, Profiler: []string{"echo", "count"}, Output: "--export=/x/run", Single: true, Peers: "--communicator-num-peers"}
-	script := filepath.Join(dir, ShimName)
+	script := filepath.Join(dir, runs.ShimName)
 	if err := os.WriteFile(script, []byte(s.Script()), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -12,17 +12,8 @@ import (
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
-)
-
-// Files that a program writes into its Out.
-const (
-	MetricsName     = "metrics.json"
-	OperatorsName   = "operators.json"
-	FlopsName       = "flops.json"
-	ErrorName       = "error.json"
-	PredictionsName = "predictions.jsonl"
-	TraceName       = "trace.json.gz"
 )
 
 // Metrics is what a session measured.
@@ -185,11 +176,11 @@ const maxFile = 256 << 20
 // ReadMetrics reads and checks the metrics.json of a folder.
 func ReadMetrics(dir string) (*Metrics, error) {
 	m := &Metrics{}
-	if err := read(dir, MetricsName, m, &m.Schema); err != nil {
+	if err := read(dir, runs.MetricsName, m, &m.Schema); err != nil {
 		return nil, err
 	}
 	if err := m.check(); err != nil {
-		return nil, fmt.Errorf("read %s: %w", filepath.Join(dir, MetricsName), err)
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(dir, runs.MetricsName), err)
 	}
 	return m, nil
 }
@@ -279,7 +270,7 @@ func (f *Failure) cause() fact.Fact {
 // ReadFailure reads the error.json of a folder; nil where there is none.
 func ReadFailure(dir string) (*Failure, error) {
 	f := &Failure{}
-	err := read(dir, ErrorName, f, &f.Schema)
+	err := read(dir, runs.ErrorName, f, &f.Schema)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -365,14 +356,14 @@ const maxLinks = 64
 // cannot be are left out and counted in a note.
 func ReadOperators(dir string) (*Operators, error) {
 	o := &Operators{}
-	if err := read(dir, OperatorsName, o, &o.Schema); err != nil {
+	if err := read(dir, runs.OperatorsName, o, &o.Schema); err != nil {
 		return nil, err
 	}
 	lost := 0
 	for i := range o.Operators {
 		op := &o.Operators[i]
 		if op.Name == "" || op.Calls < 0 {
-			return nil, fmt.Errorf("read %s: operators[%d] is %q with %d calls", filepath.Join(dir, OperatorsName), i, op.Name, op.Calls)
+			return nil, fmt.Errorf("read %s: operators[%d] is %q with %d calls", filepath.Join(dir, runs.OperatorsName), i, op.Name, op.Calls)
 		}
 		lost += op.checkLinks()
 	}

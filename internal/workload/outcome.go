@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -69,7 +70,7 @@ func Judge(exit tool.Exit, dir, mode string) Verdict {
 	failure, err := ReadFailure(dir)
 	switch {
 	case err != nil && !exit.OK():
-		v.What = fact.New(sessionErrorUnread, fact.Name("exit", exit.String()), fact.File("file", ErrorName), fact.Error("error", err))
+		v.What = fact.New(sessionErrorUnread, fact.Name("exit", exit.String()), fact.File("file", runs.ErrorName), fact.Error("error", err))
 		v.Next = fact.New(readLog)
 		return v
 	case failure != nil:
@@ -122,24 +123,24 @@ func (v Verdict) complete(dir, mode string, m *Metrics, err error) Verdict {
 	case ModeTorchProfiler:
 		o, err := ReadOperators(dir)
 		if err != nil {
-			return missing(OperatorsName, err)
+			return missing(runs.OperatorsName, err)
 		}
 		if len(o.Operators) == 0 {
-			return missing(OperatorsName, errors.New("it lists no operator"))
+			return missing(runs.OperatorsName, errors.New("it lists no operator"))
 		}
 		v.Warnings = append(v.Warnings, facts(o.Notes)...)
 	case ModeFlops:
-		if err := exists(dir, FlopsName); err != nil {
-			return missing(FlopsName, err)
+		if err := exists(dir, runs.FlopsName); err != nil {
+			return missing(runs.FlopsName, err)
 		}
 	default:
 		switch {
 		case err != nil:
-			return missing(MetricsName, err)
+			return missing(runs.MetricsName, err)
 		case !m.Complete:
-			return missing(MetricsName, errors.New("it says that the session is not complete"))
+			return missing(runs.MetricsName, errors.New("it says that the session is not complete"))
 		case len(m.Samples) == 0:
-			return missing(MetricsName, errors.New("it holds no sample"))
+			return missing(runs.MetricsName, errors.New("it holds no sample"))
 		}
 		v.Warnings = append(v.Warnings, facts(m.Notes)...)
 		v.Warnings = append(v.Warnings, noDecode(m.Samples)...)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -42,7 +43,7 @@ func folder(t *testing.T, files map[string]string) string {
 }
 
 func TestReadMetrics(t *testing.T) {
-	m, err := ReadMetrics(folder(t, map[string]string{MetricsName: goodMetrics}))
+	m, err := ReadMetrics(folder(t, map[string]string{runs.MetricsName: goodMetrics}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestReadMetrics(t *testing.T) {
 		`{"schema": 1, "kind": "llm", "summary": {"prefill_ms": 7}}`:         "summary.prefill_ms",
 		`{"schema": 1, "kind": "llm", "summary": {"prefill_ms": {"n": -7}}}`: "over -7 values",
 	} {
-		if _, err := ReadMetrics(folder(t, map[string]string{MetricsName: text})); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ReadMetrics(folder(t, map[string]string{runs.MetricsName: text})); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -72,13 +73,13 @@ func TestReadMetrics(t *testing.T) {
 }
 
 func TestReadOperators(t *testing.T) {
-	o, err := ReadOperators(folder(t, map[string]string{OperatorsName: `{"schema": 1, "activities": ["cpu"], "group_by_input_shape": true,
+	o, err := ReadOperators(folder(t, map[string]string{runs.OperatorsName: `{"schema": 1, "activities": ["cpu"], "group_by_input_shape": true,
 		"operators": [{"name": "aten::mm", "kind": "operator", "calls": 3, "cpu_self_us": 1.5, "shapes": [[1, 2], []]}]}`}))
 	if err != nil || len(o.Operators) != 1 || o.Operators[0].Calls != 3 || o.Operators[0].CPUSelfUS != 1.5 || !o.ByShape {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for _, text := range []string{`{"schema": 1, "operators": [{"calls": 1}]}`, `{"schema": 1, "operators": [{"name": "x", "calls": -1}]}`, `{}`} {
-		if _, err := ReadOperators(folder(t, map[string]string{OperatorsName: text})); err == nil {
+		if _, err := ReadOperators(folder(t, map[string]string{runs.OperatorsName: text})); err == nil {
 			t.Errorf("%s was read", text)
 		}
 	}
@@ -99,7 +100,7 @@ func TestReadOperatorLinks(t *testing.T) {
 		{"cannot be", `, "kernels": [{"name": "k", "calls": 2, "us": -1.5}, {"calls": 1, "us": 1}, {"name": "j", "calls": 1, "us": 1}], "kernels_more": {"kernels": -1}`, 1, false, 3},
 		{"too many", `, "kernels": [` + many + `]`, maxLinks, false, 1},
 	} {
-		o, err := ReadOperators(folder(t, map[string]string{OperatorsName: `{"schema": 1, "unlaunched": {"calls": 7, "us": 9.5, "graph_launches": 1, "note": "n"},
+		o, err := ReadOperators(folder(t, map[string]string{runs.OperatorsName: `{"schema": 1, "unlaunched": {"calls": 7, "us": 9.5, "graph_launches": 1, "note": "n"},
 			"operators": [{"name": "aten::linear", "kind": "operator", "calls": 3` + c.row + `}]}`}))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -132,22 +133,22 @@ func TestJudge(t *testing.T) {
 		kind  string
 		says  fact.Code // of what, evidence or a warning
 	}{
-		{"good", tool.Exit{}, ModeTime, map[string]string{MetricsName: goodMetrics}, true, "", sessionComplete},
-		{"exception", bad, ModeTime, map[string]string{ErrorName: fails("exception")}, false, exception, traceback},
-		{"told in words", bad, ModeTime, map[string]string{ErrorName: fails("gpu_index")}, false, gpuIndex, sessionFailed},
-		{"failure with exit 0", tool.Exit{}, ModeTime, map[string]string{ErrorName: fails("dataset"), MetricsName: goodMetrics}, false, badDataset, sessionFailedQuietly},
+		{"good", tool.Exit{}, ModeTime, map[string]string{runs.MetricsName: goodMetrics}, true, "", sessionComplete},
+		{"exception", bad, ModeTime, map[string]string{runs.ErrorName: fails("exception")}, false, exception, traceback},
+		{"told in words", bad, ModeTime, map[string]string{runs.ErrorName: fails("gpu_index")}, false, gpuIndex, sessionFailed},
+		{"failure with exit 0", tool.Exit{}, ModeTime, map[string]string{runs.ErrorName: fails("dataset"), runs.MetricsName: goodMetrics}, false, badDataset, sessionFailedQuietly},
 		{"no word", bad, ModeTime, nil, false, "", sessionEnded},
-		{"half a word", bad, ModeTime, map[string]string{ErrorName: `{"sch`}, false, "", sessionErrorUnread},
-		{"newer word", bad, ModeTime, map[string]string{ErrorName: `{"schema": 7}`}, false, "", sessionErrorUnread},
+		{"half a word", bad, ModeTime, map[string]string{runs.ErrorName: `{"sch`}, false, "", sessionErrorUnread},
+		{"newer word", bad, ModeTime, map[string]string{runs.ErrorName: `{"schema": 7}`}, false, "", sessionErrorUnread},
 		{"nothing", tool.Exit{}, ModeTime, nil, false, "", fileAbsent},
-		{"cut off", tool.Exit{}, ModeTime, map[string]string{MetricsName: strings.Replace(goodMetrics, "true", "false", 1)}, false, "", fileUnusable},
-		{"no samples", tool.Exit{}, ModeProfile, map[string]string{MetricsName: `{"schema": 1, "kind": "llm", "complete": true}`}, false, "", fileUnusable},
-		{"no operators", tool.Exit{}, ModeTorchProfiler, map[string]string{MetricsName: goodMetrics}, false, "", sessionLeftNothing},
-		{"empty operators", tool.Exit{}, ModeTorchProfiler, map[string]string{OperatorsName: `{"schema": 1}`}, false, "", fileUnusable},
-		{"operators", tool.Exit{}, ModeTorchProfiler, map[string]string{OperatorsName: `{"schema": 1, "notes": ["n"], "operators": [{"name": "x"}]}`}, true, "", sessionComplete},
-		{"no decode", tool.Exit{}, ModeTime, map[string]string{MetricsName: strings.Replace(goodMetrics, `"decode_ms": null`, `"decode_ms": null, "no_decode": "one token was asked for"`, 1)}, true, "", fact.Text},
+		{"cut off", tool.Exit{}, ModeTime, map[string]string{runs.MetricsName: strings.Replace(goodMetrics, "true", "false", 1)}, false, "", fileUnusable},
+		{"no samples", tool.Exit{}, ModeProfile, map[string]string{runs.MetricsName: `{"schema": 1, "kind": "llm", "complete": true}`}, false, "", fileUnusable},
+		{"no operators", tool.Exit{}, ModeTorchProfiler, map[string]string{runs.MetricsName: goodMetrics}, false, "", sessionLeftNothing},
+		{"empty operators", tool.Exit{}, ModeTorchProfiler, map[string]string{runs.OperatorsName: `{"schema": 1}`}, false, "", fileUnusable},
+		{"operators", tool.Exit{}, ModeTorchProfiler, map[string]string{runs.OperatorsName: `{"schema": 1, "notes": ["n"], "operators": [{"name": "x"}]}`}, true, "", sessionComplete},
+		{"no decode", tool.Exit{}, ModeTime, map[string]string{runs.MetricsName: strings.Replace(goodMetrics, `"decode_ms": null`, `"decode_ms": null, "no_decode": "one token was asked for"`, 1)}, true, "", fact.Text},
 		{"no flops", tool.Exit{}, ModeFlops, nil, false, "", sessionLeftNothing},
-		{"flops", tool.Exit{}, ModeFlops, map[string]string{FlopsName: "{}"}, true, "", sessionComplete},
+		{"flops", tool.Exit{}, ModeFlops, map[string]string{runs.FlopsName: "{}"}, true, "", sessionComplete},
 	} {
 		v := Judge(c.exit, folder(t, c.files), c.mode)
 		if v.OK != c.ok || v.Kind != c.kind || !slices.ContainsFunc(append(v.Warnings, v.What, v.Evidence), func(f fact.Fact) bool { return f.Is(c.says) }) || strings.Contains(v.Evidence.Text("text"), "\x1b") || !v.OK && v.Next.IsZero() {
@@ -156,10 +157,10 @@ func TestJudge(t *testing.T) {
 	}
 	// As workloads/session writes it now; the cases above are of earlier versions.
 	now := `{"schema": 1, "kind": "gpu_index", "fact": {"code": "session-no-gpu", "params": {"device": {"name": "cuda:7"}, "n": {"count": 0}}}, "traceback": ["a"]}`
-	if v := Judge(bad, folder(t, map[string]string{ErrorName: now}), ModeTime); v.Kind != gpuIndex || !v.Next.Is(sessionAdvice) || len(v.What.Params["why"].Facts) != 1 || v.What.Params["why"].Facts[0].Text("device") != "cuda:7" {
+	if v := Judge(bad, folder(t, map[string]string{runs.ErrorName: now}), ModeTime); v.Kind != gpuIndex || !v.Next.Is(sessionAdvice) || len(v.What.Params["why"].Facts) != 1 || v.What.Params["why"].Facts[0].Text("device") != "cuda:7" {
 		t.Errorf("a fact: %+v", v)
 	}
-	if v := Judge(bad, folder(t, map[string]string{MetricsName: goodMetrics, ErrorName: fails("exception")}), ModeTime); !v.Partial {
+	if v := Judge(bad, folder(t, map[string]string{runs.MetricsName: goodMetrics, runs.ErrorName: fails("exception")}), ModeTime); !v.Partial {
 		t.Error("what was measured before the failure is forgotten")
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // Schema is the version of every file that passes between Go and Python.
@@ -146,9 +147,6 @@ type Places struct {
 // go elsewhere once the program has begun (session/compiled.py).
 var Env = []string{"PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1"}
 
-// SpecName is the file that a program is told by, in its Out.
-const SpecName = "spec.json"
-
 // Build is what a stage tells its program and how it starts it: the spec, the
 // command, and the variables on top of the environment of the workload.
 func Build(p *plan.Plan, stage string, at Places) (spec Spec, argv, env []string, err error) {
@@ -175,7 +173,7 @@ func Build(p *plan.Plan, stage string, at Places) (spec Spec, argv, env []string
 	for _, c := range changes(p, stage) {
 		c.apply(&spec)
 	}
-	argv = []string{at.Python, filepath.Join(at.Program, "main.py"), "--spec", filepath.Join(at.Out, SpecName)}
+	argv = []string{at.Python, filepath.Join(at.Program, "main.py"), "--spec", filepath.Join(at.Out, runs.SpecName)}
 	return spec, argv, slices.Clone(Env), nil
 }
 

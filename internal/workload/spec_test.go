@@ -14,6 +14,7 @@ import (
 	"github.com/deepprof/deepprof/conf"
 	"github.com/deepprof/deepprof/internal/config"
 	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/workloads"
 )
 
@@ -196,7 +197,7 @@ func TestProgramTakesSpec(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(out, SpecName), text, 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(out, runs.SpecName), text, 0o666); err != nil {
 				t.Fatal(err)
 			}
 			said, err := exec.Command(argv[0], append([]string{"-S", "-E"}, argv[1:]...)...).CombinedOutput()

@@ -16,17 +16,11 @@ import (
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/html"
+	"github.com/deepprof/deepprof/internal/runs"
 )
-
-// ResultFile is the name of the analysis in a run, and PageFile that of the report for a
-// browser: both lie in its root.
-const ResultFile = "result.json"
 
 // maxResult bounds a result.json; that of a long capture has about 30 MB.
 const maxResult = 2 << 30
-
-// PageFile is the name of the report for a browser.
-const PageFile = "report.html"
 
 // regionsFolder holds the reports of regions, a folder for each.
 var regionsFolder = filepath.Join("ncu", "regions")
@@ -40,14 +34,14 @@ func Write(dir string, r *analysis.Result) ([]string, error) {
 	}
 	data, err := json.Marshal(r)
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", ResultFile, err)
+		return nil, fmt.Errorf("write %s: %w", runs.ResultName, err)
 	}
-	path := filepath.Join(dir, ResultFile)
+	path := filepath.Join(dir, runs.ResultName)
 	if err := report.ReplaceFile(path, append(data, '\n')); err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
 	made := []string{path}
-	written, err := report.WriteAll(dir, r, report.Page{Name: PageFile, Write: html.Write})
+	written, err := report.WriteAll(dir, r, report.Page{Name: runs.PageName, Write: html.Write})
 	made = append(made, written...)
 	regions, rerr := report.WriteRegionReports(filepath.Join(dir, regionsFolder), r)
 	made = append(made, regions...)

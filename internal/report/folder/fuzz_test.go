@@ -8,6 +8,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // FuzzRead: a result.json that can be read can be written again, and every page
@@ -21,7 +22,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := parse(ResultFile, data)
+		r, err := parse(runs.ResultName, data)
 		if err != nil {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // A number that is null is refused with its place; what may be absent is not.
@@ -40,7 +41,7 @@ func TestNullIsNotZero(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := parse(ResultFile, text); err == nil {
+		if _, err := parse(runs.ResultName, text); err == nil {
 			t.Errorf("%s: null was read", place)
 		}
 	}

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // A result of another schema is refused, so that captures are analyzed again.
 func TestReadSchema(t *testing.T) {
-	path := filepath.Join(t.TempDir(), ResultFile)
+	path := filepath.Join(t.TempDir(), runs.ResultName)
 	for text, ok := range map[string]bool{
 		`{"schema":1,"warnings":[{"id":"x","text":"a sentence"}],"regions":[{"why":"a sentence"}]}`: false,
 		fmt.Sprintf(`{"schema":%d}`, analysis.Schema):                                               true,
