@@ -59,8 +59,8 @@ func FromFolder(dir string) (Input, error) {
 // IsRankFile tells by its name alone that a file is to be the timeline of a rank:
 // where it holds something else, it cannot be read, and is not passed over.
 func IsRankFile(path string) bool {
-	switch filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")) {
-	case ".sqlite", ".nsys-rep", ".qdrep":
+	switch format.Named(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")) {
+	case format.SQLite, format.NsysReport:
 		return timeline.IdentityOfName(format.BaseName(path)).Rank != nil
 	}
 	return false

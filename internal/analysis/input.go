@@ -222,7 +222,7 @@ func (in *Input) Add(path string) error {
 			return fmt.Errorf("analyze: %s is named twice", path)
 		}
 		in.Timelines = append(in.Timelines, path)
-	case f.Holds == format.Counters, f.Holds == format.Table, strings.HasSuffix(path, ".ncu-rep"):
+	case f.Holds == format.Counters, f.Holds == format.Table, format.Named(path) == format.NcuReport:
 		in.Counters = append(in.Counters, path)
 	case f.Kind == format.Operators:
 		in.Operators = path

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
@@ -106,7 +105,7 @@ func readReport(path string) (*ncurep.Report, error) {
 		return ncurep.ReadFile(path, opts)
 	}
 	rep, err := ncurep.ReadCSVFile(path)
-	if errors.Is(err, ncurep.ErrNoTable) && strings.HasSuffix(path, ".ncu-rep") {
+	if errors.Is(err, ncurep.ErrNoTable) && format.Named(path) == format.NcuReport {
 		return ncurep.ReadFile(path, opts) // says what is wrong with it
 	}
 	return rep, err

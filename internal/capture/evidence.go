@@ -200,7 +200,7 @@ func (t Tool) report() Format {
 // fits reports whether a file is of the format asked for. An export to
 // another type than SQLite only has to be there.
 func (e *Evidence) fits(f File) bool {
-	if e.Tool == NsysExport && !strings.HasSuffix(e.Want, ".sqlite") {
+	if e.Tool == NsysExport && format.Named(e.Want) != format.SQLite {
 		return f.Size > 0 || f.Format == NotARegular
 	}
 	return f.Format == e.Tool.report()

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -229,8 +230,6 @@ func lookPath(name, from string, env []string) (string, error) {
 	return "", exec.ErrNotFound
 }
 
-var elfMagic = "\x7fELF"
-
 func checkInterpreter(path string) *Outcome {
 	f, err := os.Open(path)
 	if err != nil {
@@ -239,7 +238,7 @@ func checkInterpreter(path string) *Outcome {
 	defer f.Close()
 	first, _ := bufio.NewReaderSize(f, 256).Peek(256)
 	head := string(first)
-	if strings.HasPrefix(head, elfMagic) {
+	if strings.HasPrefix(head, format.ELFMagic) {
 		return nil
 	}
 	line, ok := strings.CutPrefix(head, "#!")

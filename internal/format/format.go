@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -62,11 +63,13 @@ type Format struct {
 	magic string                  // how it begins; "" where match decides
 	match func(head *sample) bool // nil where magic decides
 	name  string                  // the name by which a JSON file is taken where its keys do not tell
+	exts  []string                // endings of names of such files, in lower case; nil where names say nothing
 }
 
 // NcuMagic begins every report of Nsight Compute, NsysMagic every one of Nsight
-// Systems.
+// Systems, ELFMagic every program of Linux that is no script.
 const (
+	ELFMagic  = "\x7fELF"
 	NcuMagic  = "NVR\x00"
 	NsysMagic = "NVIDIA Tegra Profiler Report "
 )
@@ -79,12 +82,12 @@ const packIndex = "pack.json"
 
 // formats are tried in order.
 var formats = []Format{
-	{Kind: SQLite, Description: "an SQLite file", Holds: Timeline, magic: sqlite.Magic},
-	{Kind: NsysReport, Description: "a report of Nsight Systems (.nsys-rep, .qdrep)", Holds: Timeline, magic: NsysMagic},
-	{Kind: NcuReport, Description: "a report of Nsight Compute (.ncu-rep)", Holds: Counters, magic: NcuMagic},
-	{Kind: Stream, Description: "the raw stream of a capture (.qdstrm)", magic: "U3w[END]"},
+	{Kind: SQLite, Description: "an SQLite file", Holds: Timeline, magic: sqlite.Magic, exts: []string{".sqlite", ".sqlite3", ".db"}},
+	{Kind: NsysReport, Description: "a report of Nsight Systems (.nsys-rep, .qdrep)", Holds: Timeline, magic: NsysMagic, exts: []string{".nsys-rep", ".qdrep"}},
+	{Kind: NcuReport, Description: "a report of Nsight Compute (.ncu-rep)", Holds: Counters, magic: NcuMagic, exts: []string{".ncu-rep"}},
+	{Kind: Stream, Description: "the raw stream of a capture (.qdstrm)", magic: "U3w[END]", exts: []string{".qdstrm"}},
 	{Kind: CutStream, Description: "the raw stream of a capture that was cut off", magic: "\x00\xff\x00\xff\x00\xff\x00\xff"},
-	{Kind: Parquet, Description: "a Parquet file", magic: "PAR1"},
+	{Kind: Parquet, Description: "a Parquet file", magic: "PAR1", exts: []string{".parquet"}},
 	{Kind: Pack, Description: "a packed run", Holds: Captures, match: func(s *sample) bool {
 		return bytes.HasPrefix(s.head, []byte(packIndex+"\x00")) && len(s.head) > 262 && string(s.head[257:262]) == "ustar"
 	}},
@@ -106,7 +109,9 @@ var formats = []Format{
 	{Kind: Unknown, Description: "xz data", magic: "\xfd7zXZ\x00"},
 	{Kind: Unknown, Description: "an Arrow file", magic: "ARROW1"},
 	{Kind: Unknown, Description: "an HDF5 file", magic: "\x89HDF"},
-	{Kind: Unknown, Description: "an ELF program", magic: "\x7fELF"},
+	{Kind: Unknown, Description: "a picture", magic: "\x89PNG"},
+	{Kind: Unknown, Description: "a picture", magic: "\xff\xd8\xff"},
+	{Kind: Unknown, Description: "an ELF program", magic: ELFMagic},
 	{Kind: Unknown, Description: "data of an unknown format", match: func(*sample) bool { return true }},
 }
 
@@ -156,6 +161,16 @@ func Of(head []byte) Kind {
 		return Empty
 	}
 	return recognize(head, "").Kind
+}
+
+// Named is the kind that the name of a file promises: for a file that is not to be
+// opened, or whose content is too damaged to tell. Unknown for any other name.
+func Named(path string) Kind {
+	ext := strings.ToLower(filepath.Ext(path))
+	if i := slices.IndexFunc(formats, func(f Format) bool { return slices.Contains(f.exts, ext) }); i >= 0 {
+		return formats[i].Kind
+	}
+	return Unknown
 }
 
 // keys matches a JSON object that has all of these.

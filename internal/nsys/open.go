@@ -77,7 +77,7 @@ func kindError(f format.File) error {
 	case format.Empty:
 		return errors.New("it is empty; an export to a full disk leaves that")
 	}
-	if ext := strings.ToLower(filepath.Ext(f.Path)); ext == ".nsys-rep" || ext == ".qdrep" {
+	if format.Named(f.Path) == format.NsysReport {
 		return fmt.Errorf("it does not begin with %q: the report is damaged or not one of Nsight Systems", format.NsysMagic)
 	}
 	return fmt.Errorf("it is %s, and neither an SQLite export (.sqlite) nor a report (.nsys-rep, .qdrep) of Nsight Systems", f.Description)
@@ -86,7 +86,7 @@ func kindError(f format.File) error {
 // directoryError: a Parquet export is a folder of files.
 func directoryError(path string) error {
 	entries, _ := os.ReadDir(path)
-	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == ".parquet" }) {
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return format.Named(e.Name()) == format.Parquet }) {
 		return fmt.Errorf("open %s: %w", path, parquetError(path))
 	}
 	return fmt.Errorf("open %s: it is a directory; name the .sqlite, .nsys-rep or .qdrep in it", path)

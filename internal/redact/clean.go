@@ -28,8 +28,8 @@ const maxUnpacked = 16 * maxRewrite
 // are compressed in parts that nobody has described.
 // The ending decides, because such a file is left out or named before anybody opens it.
 func Cannot(name string) bool {
-	ext := strings.ToLower(filepath.Ext(name))
-	return ext == ".nsys-rep" || ext == ".qdrep" || ext == ".qdstrm"
+	kind := format.Named(name)
+	return kind == format.NsysReport || kind == format.Stream
 }
 
 // CleanFile removes the known values from a file in place, in every encoding, and

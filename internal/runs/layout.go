@@ -311,7 +311,7 @@ func (r *Run) timelines() []File {
 	if s == nil {
 		return nil
 	}
-	return slices.DeleteFunc(s.Files(), func(f File) bool { return path.Ext(f.Path) != ".sqlite" })
+	return slices.DeleteFunc(s.Files(), func(f File) bool { return format.Named(f.Path) != format.SQLite })
 }
 
 // RankTimeline is the timeline of the lowest rank; nil where there are no ranks.

@@ -13,12 +13,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/redact"
 )
 
@@ -231,7 +231,7 @@ func (p *packer) learn(rels []string) {
 				p.red.LearnHost(rank.Host)
 			}
 		}
-		if !isSQLite(rel) {
+		if format.Named(rel) != format.SQLite {
 			continue
 		}
 		if f, err := os.Open(p.run.Path(rel)); err == nil {
@@ -239,15 +239,6 @@ func (p *packer) learn(rels []string) {
 			f.Close()
 		}
 	}
-}
-
-// isSQLite goes by the name: whether it is one, its reader finds out.
-func isSQLite(rel string) bool {
-	switch strings.ToLower(filepath.Ext(rel)) {
-	case ".sqlite", ".sqlite3", ".db":
-		return true
-	}
-	return false
 }
 
 // prepareFile returns the entry of one file; src is empty for a file that is

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/redact"
 )
 
@@ -24,13 +25,13 @@ func (p *packer) transform(rel string) (src, altered string, omitted fact.Fact, 
 	if redact.Cannot(rel) {
 		return p.rawReport(rel, src)
 	}
-	if strings.ToLower(filepath.Ext(rel)) == ".ncu-rep" {
+	if format.Named(rel) == format.NcuReport {
 		return p.transformNCU(rel, src)
 	}
 	switch {
 	case p.red == nil:
 		return p.hide(src)
-	case isSQLite(rel):
+	case format.Named(rel) == format.SQLite: // whether it is one, its reader finds out
 		return p.cleanSQLite(rel, src)
 	}
 	data, err := readRegular(src, maxTextFile)

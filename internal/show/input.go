@@ -64,7 +64,7 @@ func Recognize(path string) (Kind, error) {
 		return Folder, nil
 	case f.Holds == format.Timeline:
 		return Timeline, nil
-	case f.Holds == format.Counters, f.Kind == format.Unknown && strings.HasSuffix(path, ".ncu-rep"): // its reader says what is wrong
+	case f.Holds == format.Counters, f.Kind == format.Unknown && format.Named(path) == format.NcuReport: // its reader says what is wrong
 		return Counters, nil
 	case f.Holds == format.Table:
 		return CSV, nil
