@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 // errNotFile is in the chain of errors about pipes, devices and sockets: opening
@@ -40,6 +42,8 @@ func Inspect(path string) (fs.FileInfo, error) {
 	}
 	st, err := os.Stat(path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w%s", err, near(path))
 	case err != nil:
 		return nil, err
 	case st.IsDir() || st.Mode().IsRegular():
@@ -48,6 +52,18 @@ func Inspect(path string) (fs.FileInfo, error) {
 		return nil, fmt.Errorf("read %s: it is a pipe, %w; write it to a file and name that", path, errNotFile)
 	}
 	return nil, fmt.Errorf("read %s: it is a device or a socket, %w; name a report, or a run", path, errNotFile)
+}
+
+// near ends an error about a path that is not there: it suggests what lies beside it
+// under a name like it; "" for nothing.
+func near(path string) string {
+	dir := filepath.Dir(path)
+	entries, _ := os.ReadDir(dir) // a folder that cannot be read suggests nothing
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = filepath.Join(dir, e.Name())
+	}
+	return suggest.DidYouMean(filepath.Clean(path), names)
 }
 
 // Recognize tells what a path holds. It reads little of the file and never

@@ -142,7 +142,10 @@ func OpenInput(ctx context.Context, command, version string, paths []string) (*A
 		default:
 			err = a.In.Add(path)
 		}
-		if err != nil {
+		switch {
+		case err != nil && kind == Unknown:
+			return nil, err
+		case err != nil:
 			return nil, usage(err)
 		}
 	}

@@ -32,6 +32,7 @@ const (
 	Result   Kind = "result"
 	Folder   Kind = "folder"
 	Pack     Kind = "packed run"
+	Facts    Kind = "facts"   // JSON that one of our steps wrote, or a model's configuration
 	Unknown  Kind = "unknown" // the reader that is asked says what is wrong
 )
 
@@ -68,6 +69,8 @@ func Recognize(path string) (Kind, error) {
 		return Counters, nil
 	case f.Holds == format.Table:
 		return CSV, nil
+	case f.Holds == format.Facts:
+		return Facts, nil
 	}
 	return Unknown, nil
 }
