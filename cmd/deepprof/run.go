@@ -135,7 +135,7 @@ func withCommand(f *pflag.FlagSet, args []string) []string {
 // line share one screen.
 func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 	w.clear()
-	var blocked *pipeline.BlockedError
+	var blocked *doctor.BlockedError
 	if errors.As(err, &blocked) {
 		for _, row := range blocked.Report.Rows {
 			if row.Status != doctor.Blocker {
@@ -155,7 +155,7 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		return &failure{exitNothing, fmt.Errorf("%w; %s", err, remedy)}
 	}
 	if summary == nil {
-		var missing *pipeline.MissingError
+		var missing *doctor.MissingError
 		switch {
 		case err == nil:
 			return nil

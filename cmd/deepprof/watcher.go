@@ -17,7 +17,6 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/pipeline"
-	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -169,7 +168,7 @@ func (p *stepPrinter) all(steps []pipeline.StepResult) (shown []fact.Fact) {
 	played, then := 0, 0.0 // out of a recording, and the time that they took when it was made
 	for _, st := range steps {
 		switch {
-		case st.Name == plan.StepProvenance && st.State == runs.StateDone:
+		case st.Quiet && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0:
 		case p.brief && st.State == runs.StateDone && len(st.Outcome.Warnings) == 0 && st.Recorded:
 			played++
 			then += max(0, st.Seconds)

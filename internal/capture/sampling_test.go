@@ -19,8 +19,8 @@ func TestSampleRate(t *testing.T) {
 		gpus   int
 	}{{0, 1}, {time.Second, 1}, {4 * time.Second, 1}, {4 * time.Second, 8}, {20 * time.Second, 1}, {20 * time.Second, 8}, {time.Hour, 1}} {
 		p := &plan.Plan{Device: "all"}
-		p.Pipeline.Nsys.GPUMetricsHz = 10_000
-		hz, _ := SampleRate(p, test.length, test.gpus)
+		p.Pipeline.Nsys.GPUMetrics, p.Pipeline.Nsys.GPUMetricsHz, p.Pipeline.Nsys.Duration = "on", 10_000, test.length
+		hz, _ := Sampling{Plan: p, GPUs: test.gpus}.Rate()
 		bytes := float64(hz*test.gpus) * test.length.Seconds() * bytesPerReading
 		full := 10_000 * float64(test.gpus) * test.length.Seconds() * bytesPerReading
 		switch {
@@ -34,7 +34,7 @@ func TestSampleRate(t *testing.T) {
 			t.Errorf("%s of %d GPUs at %d Hz, though all of 10 kHz has room", test.length, test.gpus, hz)
 		case hz == 0 && 1000*full/10_000 < maxSampleBytes*0.99:
 			t.Errorf("%s of %d GPUs: not at all", test.length, test.gpus)
-		case hz != 0 && hz < MinSampleHz:
+		case hz != 0 && hz < minSampleHz:
 			t.Errorf("%s of %d GPUs at %d Hz", test.length, test.gpus, hz)
 		}
 	}
@@ -55,7 +55,9 @@ func TestSampledSpan(t *testing.T) {
 		"a window of the rest": {plan.Nsys{Delay: 3 * time.Second, Duration: time.Minute}, 4 * time.Second, 2 * time.Second},
 		"a late start":         {plan.Nsys{Delay: time.Minute}, 4 * time.Second, time.Second},
 	} {
-		if got := SampledSpan(c.nsys, c.program); got != c.want {
+		p := &plan.Plan{}
+		p.Pipeline.Nsys = c.nsys
+		if got := (Sampling{Plan: p, Program: c.program}).span(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

@@ -325,3 +325,23 @@ func KeptRanks(ctx context.Context, store *runs.Run, t tool.Tool, n plan.Nsys) (
 	o.What = fact.New(ranksKept, fact.Count("n", len(o.Reports)), fact.Count("of", max(world, len(o.Reports))))
 	return o, files, nil
 }
+
+const reportSecrets fact.Code = "report-secrets" // file, names, more
+
+// mostSecrets is how many variables SecretsInside names.
+const mostSecrets = 5
+
+// SecretsInside says that a report cannot be given away, where an environment has
+// secrets: nsys stores that of every process it sees, and cleaning that of the
+// workload does not help against it. Zero where there are none.
+func SecretsInside(report string, env []string) fact.Fact {
+	found := redact.SecretNames(env)
+	if len(found) == 0 {
+		return fact.Fact{}
+	}
+	params := []fact.Param{fact.File("file", filepath.Base(report)), fact.Name("names", strings.Join(found[:min(mostSecrets, len(found))], ", "))}
+	if len(found) > mostSecrets {
+		params = append(params, fact.Count("more", len(found)-mostSecrets))
+	}
+	return fact.New(reportSecrets, params...)
+}

@@ -5,6 +5,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -240,3 +241,30 @@ func newExam(o Options, h Host) *exam {
 
 // wantsGPU: counting needs a GPU whatever the workload says.
 func (e *exam) wantsGPU() bool { return e.CUDA || e.Counters }
+
+// A BlockedError says why the run was not started.
+type BlockedError struct{ Report Report }
+
+// Error leaves the rows to the caller, which prints them with their fixes.
+func (e *BlockedError) Error() string {
+	return "the machine cannot do what the configuration asks for"
+}
+
+// A MissingError says that a run cannot start without a program, whatever is to
+// be ignored.
+type MissingError struct {
+	Name    string // of the program
+	Instead string // what to do
+	Told    bool   // what was looked for is among the blockers that were told
+	Err     error
+}
+
+// Error does not repeat what was looked for where the checks have told it already.
+func (e *MissingError) Error() string {
+	if e.Told {
+		return fmt.Sprintf("the run cannot do without a working %s, also with --ignore-blockers; fix it, or %s", e.Name, e.Instead)
+	}
+	return fmt.Sprintf("%v; or %s", e.Err, e.Instead)
+}
+
+func (e *MissingError) Unwrap() error { return e.Err }

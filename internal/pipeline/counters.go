@@ -17,6 +17,7 @@ import (
 	"github.com/deepprof/deepprof/internal/plan"
 	reports "github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/serving"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -107,7 +108,7 @@ func captureCounters(ctx context.Context, j *job) (capture.Outcome, error) {
 		}
 		name := j.store.Timeline()
 		if workload.Serves(j.plan) {
-			name = windowTimeline(j.store)
+			name = serving.WindowTimeline(j.store)
 		}
 		var t *pick.Launches
 		if name != "" {

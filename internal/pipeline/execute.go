@@ -64,7 +64,7 @@ func (e *execution) finish() error {
 // step does one step and records what came of it. The error is that of the
 // record: a step that failed is a result.
 func (e *execution) step(ctx context.Context, s step) error {
-	result := StepResult{Name: s.name}
+	result := StepResult{Name: s.name, Quiet: s.quiet}
 	select {
 	case <-e.job.Interrupts: // since the step before ended
 		e.interrupted = true
@@ -124,7 +124,7 @@ func (e *execution) do(ctx context.Context, s step, run stepFunc) (o capture.Out
 		}
 		return run(ctx, e.job)
 	}
-	err = untilInterrupted(ctx, e.job.Interrupts, func(ctx context.Context) error {
+	err = tool.UntilInterrupted(ctx, e.job.Interrupts, func(ctx context.Context) error {
 		o, err = run(ctx, e.job)
 		return err
 	})
@@ -209,7 +209,7 @@ func Replay(ctx context.Context, from *runs.Run, o Options) (*Summary, error) {
 		return nil, err
 	}
 	e := &execution{job: j, summary: &Summary{Dir: j.store.Dir(), Recorded: true}}
-	err = untilInterrupted(ctx, o.Interrupts, func(ctx context.Context) error {
+	err = tool.UntilInterrupted(ctx, o.Interrupts, func(ctx context.Context) error {
 		for _, s := range from.Manifest().Steps {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -249,7 +249,8 @@ func createPlayed(j *job, recording runs.Manifest, last step) error {
 
 // playStep takes one step over from a recording.
 func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepResult, error) {
-	result := StepResult{Name: s.Name, State: s.State, Reason: s.Reason.Fact, Seconds: -1, Recorded: true}
+	quiet := slices.ContainsFunc(table, func(row step) bool { return row.name == s.Name && row.quiet })
+	result := StepResult{Name: s.Name, State: s.State, Reason: s.Reason.Fact, Seconds: -1, Recorded: true, Quiet: quiet}
 	var took []fact.Param
 	if s.Seconds != nil {
 		result.Seconds = *s.Seconds
@@ -263,7 +264,7 @@ func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepRes
 			result.Outcome = capture.FromStored(*a.Outcome)
 		}
 	}
-	if s.Name != plan.StepProvenance && s.State != runs.StateSkipped {
+	if !quiet && s.State != runs.StateSkipped {
 		j.tell(stepRecorded, append(took, fact.Name("step", s.Name), fact.Name("kind", string(result.Outcome.Kind)))...)
 	}
 	return result, nil
@@ -297,13 +298,6 @@ const (
 	reportsUnwritten   fact.Code = "reports-not-written"
 	noReport           fact.Code = "no-report-made"
 	causeOfReport      fact.Code = "cause-report" // dir
-	flopsCounted       fact.Code = "flops-counted"
-	noFlops            fact.Code = "flops-not-counted" // error
-	causeOfFlops       fact.Code = "cause-flops"
-	flopsUncompared    fact.Code = "flops-not-compared" // error
-	flopsAgree         fact.Code = "flops-agree"
-	flopsDisagree      fact.Code = "flops-disagree"
-	flopsDiffer        fact.Code = "flops-differ" // stage, ours, torch, relative
 	noFirstAnswer      fact.Code = "no-first-answer"
 	operatorsTaken     fact.Code = "operators-taken"
 	repeatsDone        fact.Code = "repeats-done"
@@ -362,12 +356,8 @@ const (
 	annotationFails  fact.Code = "annotation-fails"  // step
 	osrtHuge         fact.Code = "osrt-huge"         //
 	toldAhead        fact.Code = "told-ahead"        // what
-	reportSecrets    fact.Code = "report-secrets"    // file, names, more
 	noOneTimeline    fact.Code = "no-one-timeline"   // key
 	samplesGivenUp   fact.Code = "samples-given-up"  // why
-	samplesTooLong   fact.Code = "samples-too-long"  // rate
-	samplesUnbounded fact.Code = "samples-unbounded"
-	samplesSlower    fact.Code = "samples-slower"    // rate
 	noCommunicator   fact.Code = "no-communicator"   // tool
 	noPerConfig      fact.Code = "no-per-config"     // tool, n
 	sectionsUnlisted fact.Code = "sections-unlisted" // tool, error

@@ -16,7 +16,6 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncu"
 	"github.com/deepprof/deepprof/internal/pick"
@@ -24,6 +23,7 @@ import (
 	"github.com/deepprof/deepprof/internal/redact"
 	reports "github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/serving"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -205,11 +205,7 @@ func (j *job) programTime() time.Duration {
 	if !workload.Serves(j.plan) {
 		return j.unprofiledTime()
 	}
-	record, err := load.ReadRecord(j.store.Path(runs.ServerOf(plan.StepNsys) + "/" + runs.WindowsName))
-	if err != nil {
-		return 0
-	}
-	return time.Duration(record.Ready * float64(time.Second))
+	return serving.StartTime(j.store)
 }
 
 // unprofiledTime is how long one run of the workload took without a profiler; 0
@@ -280,33 +276,6 @@ func (j *job) willChoose() bool {
 	return j.plan.Pipeline.Nsys.Enable && pick.NotChoosing(n, true).IsZero()
 }
 
-// A BlockedError says why the run was not started.
-type BlockedError struct{ Report doctor.Report }
-
-// Error leaves the rows to the caller, which prints them with their fixes.
-func (e *BlockedError) Error() string {
-	return "the machine cannot do what the configuration asks for"
-}
-
-// A MissingError says that a run cannot start without a program, whatever is to
-// be ignored.
-type MissingError struct {
-	Name    string // of the program
-	Instead string // what to do
-	Told    bool   // what was looked for is among the blockers that were told
-	Err     error
-}
-
-// Error does not repeat what was looked for where the checks have told it already.
-func (e *MissingError) Error() string {
-	if e.Told {
-		return fmt.Sprintf("the run cannot do without a working %s, also with --ignore-blockers; fix it, or %s", e.Name, e.Instead)
-	}
-	return fmt.Sprintf("%v; or %s", e.Err, e.Instead)
-}
-
-func (e *MissingError) Unwrap() error { return e.Err }
-
 // prepare checks everything that can be checked before anything is started. A
 // dry run is prepared to its end and then gets its BlockedError.
 func prepare(ctx context.Context, j *job) error {
@@ -329,7 +298,7 @@ func prepare(ctx context.Context, j *job) error {
 		err = prepareSteps(ctx, j)
 	}
 	if blocked && err == nil {
-		return &BlockedError{report}
+		return &doctor.BlockedError{Report: report}
 	}
 	return err
 }
@@ -359,7 +328,7 @@ func (j *job) findPython(ctx context.Context, report doctor.Report) error {
 	case j.dry || !j.IgnoreBlockers && report.HasBlocker():
 		return nil // the report says so
 	}
-	return &MissingError{Name: tool.Python, Instead: "name another with pipeline.workload.python=PATH", Told: j.IgnoreBlockers, Err: err}
+	return &doctor.MissingError{Name: tool.Python, Instead: "name another with pipeline.workload.python=PATH", Told: j.IgnoreBlockers, Err: err}
 }
 
 // find finds a profiler. A dry run goes on without it, under its bare name; that
@@ -372,7 +341,7 @@ func (j *job) find(ctx context.Context, name, path string) (tool.Tool, error) {
 	case j.dry:
 		return tool.Tool{Name: name, Path: name, Version: recent[name]}, nil
 	}
-	return t, &MissingError{Name: name, Instead: "turn its step off with pipeline." + name + ".enable=false", Told: j.IgnoreBlockers, Err: err}
+	return t, &doctor.MissingError{Name: name, Instead: "turn its step off with pipeline." + name + ".enable=false", Told: j.IgnoreBlockers, Err: err}
 }
 
 // prepareNsys finds nsys and builds its command once, so that what nsys would refuse

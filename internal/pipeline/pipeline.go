@@ -1,10 +1,7 @@
 // Package pipeline is the run itself: the table of steps that lead from a plan
 // to captures and reports in a run directory, and the order in which they are
-// done. Steps hand over through files, so that a crash costs one step.
-//
-// It is some 150 lines larger than the 2,500 it aims at: the table, the engine that
-// walks it and the job that steps are given are some 1,100; the functions of the steps
-// are the rest, of which shipped sessions take 350, servers 270 and counters 230.
+// done. Steps hand over through files, so that a crash costs one step. How a capture
+// is made and judged is in capture, serving and workload, what is counted in pick.
 package pipeline
 
 import (
@@ -17,6 +14,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -99,6 +97,7 @@ type StepResult struct {
 	Reason  fact.Fact
 	// Recorded tells that it was taken from a recording: Seconds passed then.
 	Recorded bool
+	Quiet    bool // nobody need be told where it went well
 }
 
 // A Summary is what came of the run.
@@ -121,7 +120,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	j.again = Run
-	err = untilInterrupted(ctx, o.Interrupts, func(ctx context.Context) error {
+	err = tool.UntilInterrupted(ctx, o.Interrupts, func(ctx context.Context) error {
 		if err := prepare(ctx, j); err != nil {
 			return err
 		}
@@ -147,8 +146,8 @@ func DryRun(ctx context.Context, o Options) ([]string, error) {
 		return nil, err
 	}
 	j.dry = true
-	var blocked *BlockedError
-	err = untilInterrupted(ctx, o.Interrupts, func(ctx context.Context) error { return prepare(ctx, j) })
+	var blocked *doctor.BlockedError
+	err = tool.UntilInterrupted(ctx, o.Interrupts, func(ctx context.Context) error { return prepare(ctx, j) })
 	if err != nil && !errors.As(err, &blocked) {
 		return nil, err
 	}
@@ -187,7 +186,7 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 	}
 	var j *job
 	var todo runs.ResumePlan
-	err = untilInterrupted(ctx, o.Interrupts, func(ctx context.Context) error {
+	err = tool.UntilInterrupted(ctx, o.Interrupts, func(ctx context.Context) error {
 		if todo, err = runs.PlanResume(ctx, store); err != nil {
 			return err
 		}
@@ -215,29 +214,6 @@ func Resume(ctx context.Context, dir string, o Options) (*Summary, error) {
 		}
 	}
 	return e.run(ctx)
-}
-
-// untilInterrupted does something that has nothing to finish, so that the first
-// interrupt ends it.
-func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, do func(context.Context) error) error {
-	inner, cancel := context.WithCancel(ctx)
-	interrupted, ended := false, make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case <-interrupts:
-			interrupted = true
-			cancel()
-		case <-inner.Done():
-		}
-	}()
-	err := do(inner)
-	cancel()
-	<-ended
-	if !interrupted && ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("interrupted before anything was captured: %w", errors.Join(context.Canceled, err))
 }
 
 // recent are the releases whose arguments a dry run shows where a tool is absent.

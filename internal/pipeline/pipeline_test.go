@@ -9,6 +9,7 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 func TestStateOf(t *testing.T) {
@@ -35,10 +36,10 @@ func TestStateOf(t *testing.T) {
 
 func TestUntilInterrupted(t *testing.T) {
 	keys := make(chan os.Signal, 1)
-	if err := untilInterrupted(context.Background(), keys, func(context.Context) error { return nil }); err != nil {
+	if err := tool.UntilInterrupted(context.Background(), keys, func(context.Context) error { return nil }); err != nil {
 		t.Errorf("undisturbed: %v", err)
 	}
-	err := untilInterrupted(context.Background(), keys, func(ctx context.Context) error {
+	err := tool.UntilInterrupted(context.Background(), keys, func(ctx context.Context) error {
 		keys <- os.Interrupt
 		<-ctx.Done()
 		return errors.New("something broke")
@@ -48,7 +49,7 @@ func TestUntilInterrupted(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := untilInterrupted(gone, keys, func(context.Context) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := tool.UntilInterrupted(gone, keys, func(context.Context) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("context ended: %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -14,7 +13,6 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -162,18 +160,9 @@ func writeProvenance(ctx context.Context, j *job) (capture.Outcome, error) {
 	return o, capture.StoreWork(ctx, j.store, plan.StepProvenance, o, j.store.Present(".", runs.EnvName, runs.ConfigName, runs.PlanName, runs.InputsName)...)
 }
 
-// noteSecrets says that a report cannot be given away: nsys stores the
-// environment of every process it sees, and cleaning that of the workload does
-// not help against it.
+// noteSecrets says that a report cannot be given away; see capture.SecretsInside.
 func (j *job) noteSecrets(report string) {
-	found := redact.SecretNames(append(os.Environ(), j.env...))
-	if len(found) == 0 {
-		return
+	if f := capture.SecretsInside(report, append(os.Environ(), j.env...)); !f.IsZero() {
+		j.Say(message.Text(f))
 	}
-	const most = 5
-	params := []fact.Param{fact.File("file", filepath.Base(report)), fact.Name("names", strings.Join(found[:min(most, len(found))], ", "))}
-	if len(found) > most {
-		params = append(params, fact.Count("more", len(found)-most))
-	}
-	j.tell(reportSecrets, params...)
 }

@@ -7,20 +7,17 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/serving"
-	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -59,8 +56,8 @@ func serve(ctx context.Context, j *job, step string, command tool.Command, measu
 	}
 	var m serving.Measured
 	// Whether it was interrupted shows in the outcome.
-	_ = untilInterrupted(ctx, j.Interrupts, func(ctx context.Context) error { m = measure(ctx); return nil })
-	return m.Outcome, recordServed(ctx, j.store, step, m)
+	_ = tool.UntilInterrupted(ctx, j.Interrupts, func(ctx context.Context) error { m = measure(ctx); return nil })
+	return m.Outcome, m.Store(ctx, j.store, step)
 }
 
 // serveUnprofiled measures the server without nsys.
@@ -241,38 +238,4 @@ func countServer(ctx context.Context, j *job, target []string, r pick.Request, b
 		err = j.store.AddFiles(ctx, plan.StepNcu, annotateFiles(j, plan.StepNcu)...)
 	}
 	return m.Outcome, err
-}
-
-// recordServed ends the attempt of a start, with its files.
-func recordServed(ctx context.Context, store *runs.Run, step string, m serving.Measured) error {
-	folder, files := runs.ServerOf(step), m.Files
-	if m.Requests != nil {
-		if err := load.WriteRequests(store.Path(folder+"/"+runs.RequestsName), m.Requests); err != nil {
-			return err
-		}
-	}
-	if err := store.WriteJSON(folder+"/"+runs.WindowsName, m.Record); err != nil {
-		return err
-	}
-	files = append(files, store.Present(folder, runs.CommandName, runs.StdoutName, runs.StderrName, runs.SessionLog, runs.LoadStdout, runs.LoadStderr, runs.WindowsName, runs.RequestsName)...)
-	hashed, err := store.HashFiles(context.WithoutCancel(ctx), files...)
-	if err != nil {
-		return err
-	}
-	for i := range hashed {
-		if n := m.Record.Number(strings.TrimSuffix(hashed[i].Path, path.Ext(hashed[i].Path))); n > 0 {
-			hashed[i].Of = &timeline.Identity{Window: n}
-		}
-	}
-	return store.EndAttempt(step, runs.Result{Outcome: m.Outcome.Stored(), Files: hashed})
-}
-
-// windowTimeline is the export of the window that counters are chosen from; "" where
-// there is none.
-func windowTimeline(store *runs.Run) string {
-	r, err := load.ReadRecord(store.Path(runs.ServerOf(plan.StepNsys) + "/" + runs.WindowsName))
-	if err != nil || r.Busiest() == "" {
-		return ""
-	}
-	return r.Busiest() + ".sqlite"
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/deepprof/deepprof/conf"
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/config"
+	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/plan"
@@ -228,7 +229,7 @@ func TestMissingPackages(t *testing.T) {
 		}
 		name, _, _ := strings.Cut(name, " ")
 		_, err = Run(context.Background(), o)
-		var blocked *BlockedError
+		var blocked *doctor.BlockedError
 		if !errors.As(err, &blocked) {
 			t.Fatalf("%s: %v", name, err)
 		}

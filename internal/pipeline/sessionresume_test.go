@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/report/folder"
@@ -121,7 +122,7 @@ func TestResumeLeavesNothingStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("FAKE_MISSING", "torch")
-	var blocked *BlockedError
+	var blocked *doctor.BlockedError
 	if _, err := Resume(context.Background(), s.Dir, o); !errors.As(err, &blocked) {
 		t.Fatalf("%v", err)
 	}

@@ -58,7 +58,7 @@ func runUnprofiled(ctx context.Context, j *job) (capture.Outcome, error) {
 		}
 		return runSession(ctx, j, plan.StepUnprofiled, folder, then)
 	})
-	return o, errors.Join(err, publish(ctx, j.store, plan.StepUnprofiled, runs.MetricsName))
+	return o, errors.Join(err, j.store.Publish(ctx, plan.StepUnprofiled, runs.MetricsName))
 }
 
 // runProgram runs a command of the user's without a profiler, as often as the
@@ -195,22 +195,6 @@ func sessionFiles(store *runs.Run, folder string) []string {
 		runs.PredictionsName, runs.TraceName)
 }
 
-// publish copies files of the session of a step to workload/ itself, as far as
-// they are there.
-func publish(ctx context.Context, store *runs.Run, step string, names ...string) error {
-	for _, rel := range store.Present(runs.SessionFolder(step), names...) {
-		text, err := os.ReadFile(store.Path(rel))
-		if err != nil {
-			return fmt.Errorf("copy %s: %w", rel, err)
-		}
-		to := runs.WorkloadFolder + "/" + path.Base(rel)
-		if err := errors.Join(store.WriteFile(to, text), store.AddFiles(ctx, step, to)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // runDirectInference has the workload answer the dataset, for its predictions. Its
 // metrics stand in where there is no unprofiled run.
 func runDirectInference(ctx context.Context, j *job) (capture.Outcome, error) {
@@ -220,7 +204,7 @@ func runDirectInference(ctx context.Context, j *job) (capture.Outcome, error) {
 	if !j.store.Has(runs.WorkloadFolder + "/" + runs.MetricsName) {
 		names = append(names, runs.MetricsName)
 	}
-	return o, errors.Join(err, publish(ctx, j.store, step, names...))
+	return o, errors.Join(err, j.store.Publish(ctx, step, names...))
 }
 
 // operatorsFollow tells that the pass under torch.profiler is the last thing that
@@ -254,25 +238,15 @@ func runTorchProfiler(ctx context.Context, j *job) (capture.Outcome, error) {
 // unprofiled run had or else for what is configured. A model that cannot be
 // counted costs the MFU and not the run.
 func countFlops(ctx context.Context, j *job) (capture.Outcome, error) {
-	o := capture.Outcome{Kind: capture.Captured, What: fact.New(flopsCounted), Usable: true}
 	report, err := workload.CountFlops(j.plan, j.start, j.store.Path(runs.WorkloadFolder))
+	o := capture.FlopsCounted(report, err)
 	if err != nil {
-		o.Kind, o.What, o.Cause = capture.MissingData, fact.New(noFlops, fact.Error("error", err)), fact.New(causeOfFlops)
 		return o, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o)
 	}
 	if err := j.store.WriteJSON(runs.FlopsReport, report); err != nil {
 		return capture.Outcome{}, err
 	}
-	warnFlops(&o, report.Warnings)
 	return o, capture.StoreWork(ctx, j.store, plan.StepStaticAnalysis, o, runs.FlopsReport)
-}
-
-// warnFlops keeps the outcome usable: the counts stand, with doubts.
-func warnFlops(o *capture.Outcome, list []fact.Fact) {
-	for _, w := range list {
-		o.Kind = capture.WithWarnings
-		o.Warnings = append(o.Warnings, capture.Warning{Fact: w})
-	}
 }
 
 // runTorchFlops counts again with torch's FlopCounterMode and compares.
@@ -284,22 +258,13 @@ func runTorchFlops(ctx context.Context, j *job) (capture.Outcome, error) {
 		return o, err
 	}
 	compared, err := workload.CompareFlops(j.plan, j.start, j.store.Path(folder+"/"+runs.FlopsName))
+	o.JudgeFlops(compared, err)
 	if err != nil {
-		o.Kind, o.What = capture.MissingData, fact.New(flopsUncompared, fact.Error("error", err))
 		return o, nil
 	}
 	if err := j.store.WriteJSON(runs.FlopsComparison, compared); err != nil {
 		return o, err
 	}
-	o.What = fact.New(flopsAgree)
-	for _, d := range compared.Stages {
-		if !d.Agree {
-			o.Kind, o.What = capture.WithWarnings, fact.New(flopsDisagree)
-			o.Warnings = append(o.Warnings, capture.Warning{Fact: fact.New(flopsDiffer,
-				fact.Stage("stage", d.Stage), fact.Count("ours", d.Ours), fact.Count("torch", d.Torch), fact.Share("relative", d.Relative)), Scope: d.Stage})
-		}
-	}
-	warnFlops(&o, compared.Warnings)
 	return o, j.store.AddFiles(ctx, step, runs.FlopsComparison)
 }
 

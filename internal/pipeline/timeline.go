@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/export"
@@ -62,7 +59,7 @@ func (j *job) nsysCommand(target []string) (tool.Command, error) {
 // where the user may not read them.
 func (j *job) nsysOptions(target []string) nsys.CaptureOptions {
 	n := j.plan.Pipeline.Nsys
-	hz, gpus := j.sampling()
+	hz, gpus := j.sampling().Rate()
 	if _, ranks := j.launch(target); ranks { // one nsys at a time can read the counters of a GPU
 		hz = 0
 	}
@@ -88,7 +85,7 @@ func (j *job) capture(kind capture.Tool, command tool.Command, target []string, 
 	}
 	if _, c.Behind = j.launch(target); c.Behind {
 		c.Stop = func() {
-			if err := os.WriteFile(j.stopFile(string(kind)), nil, 0o666); err != nil {
+			if err := os.WriteFile(workload.StopFile(j.place(string(kind))), nil, 0o666); err != nil {
 				j.tell(ranksUnasked, fact.Error("error", err))
 			}
 		}
@@ -119,13 +116,18 @@ func captureTimeline(ctx context.Context, j *job) (capture.Outcome, error) {
 		ahead := fact.New(capture.LongAhead, fact.NS("span", took))
 		j.tell(toldAhead, fact.Because("what", ahead))
 	}
-	j.sampledNote()
+	if less := j.sampling().Less(); !less.IsZero() {
+		j.Say(message.Text(less))
+	}
 	o, err := profiled(ctx, j, plan.StepNsys, func(target []string) (capture.Outcome, error) {
 		o, err := captureNsys(ctx, j, target)
 		if err != nil {
 			return o, err
 		}
-		if again, err := j.withoutSamples(o); err != nil || !again {
+		if !j.sampling().Blamed(o) {
+			return o, nil
+		}
+		if err := j.giveUpSamples(o.What); err != nil {
 			return o, err
 		}
 		return captureNsys(ctx, j, target)
@@ -187,60 +189,18 @@ func captureNsys(ctx context.Context, j *job, target []string) (capture.Outcome,
 	return result.Outcome, result.Store(ctx, j.store, "nsys", j.dir, append(files, result.Kept...))
 }
 
-// sampling is how often counters of which GPUs are sampled under nsys; 0 for not
-// at all.
-func (j *job) sampling() (hz int, gpus string) {
-	n := j.plan.Pipeline.Nsys
-	permitted := n.GPUMetrics == "on" || j.counts
-	if !n.SamplesCounters() || !permitted || j.store != nil && j.store.Has(runs.SamplesOff) {
-		return 0, ""
+// sampling is what the run knows of sampling counters under nsys.
+func (j *job) sampling() capture.Sampling {
+	return capture.Sampling{
+		Plan: j.plan, Permitted: j.counts, GPUs: j.gpus, Program: j.unprofiledTime(), Dry: j.store == nil,
+		Off: j.store != nil && j.store.Has(runs.SamplesOff),
 	}
-	return capture.SampleRate(j.plan, j.sampledSpan(), j.gpus)
-}
-
-// sampledSpan is how long counters will be sampled at most; 0 where nothing bounds it.
-func (j *job) sampledSpan() time.Duration {
-	if s := j.plan.Pipeline.Server; workload.Serves(j.plan) { // its start is not sampled
-		return time.Duration(s.Windows) * s.Window
-	}
-	if j.store == nil && j.plan.Pipeline.Unprofiled.Enable { // a dry run: it will be known
-		return time.Second
-	}
-	return capture.SampledSpan(j.plan.Pipeline.Nsys, j.unprofiledTime())
-}
-
-// withoutSamples tells whether a capture is to be made again without sampling:
-// it left no report, and neither the workload nor a person is to blame. A report
-// without data is the workload's: nsys that may not sample leaves no report.
-func (j *job) withoutSamples(o capture.Outcome) (bool, error) {
-	hz, _ := j.sampling()
-	blamed := []capture.Kind{capture.Interrupted, capture.WorkloadFailed, capture.WorkloadCrashed, capture.WorkloadMissing, capture.MissingData,
-		capture.TimedOut, capture.Stalled, capture.DiskFull, capture.RunRemoved, capture.GateNeverOpened}
-	if hz == 0 || o.Usable || slices.Contains(blamed, o.Kind) {
-		return false, nil
-	}
-	return true, j.giveUpSamples(o.What)
 }
 
 // giveUpSamples has later captures of the run made without sampling.
 func (j *job) giveUpSamples(why fact.Fact) error {
 	j.tell(samplesGivenUp, fact.Because("why", why))
 	return os.WriteFile(j.store.Path(runs.SamplesOff), []byte(message.Text(why)+"\n"), 0o644)
-}
-
-// sampledNote is what a run says before it samples less than it was asked to.
-func (j *job) sampledNote() {
-	n := j.plan.Pipeline.Nsys
-	hz, _ := j.sampling()
-	switch {
-	case !n.SamplesCounters() || n.GPUMetrics == "auto" && !j.counts || hz == n.GPUMetricsHz: // doctor's row says what is missing
-	case j.sampledSpan() == 0:
-		j.tell(samplesUnbounded)
-	case hz == 0:
-		j.tell(samplesTooLong, fact.Num("rate", fact.KindHertz, capture.MinSampleHz))
-	default:
-		j.tell(samplesSlower, fact.Num("rate", fact.KindHertz, float64(hz)))
-	}
 }
 
 // launch is the launcher of the workload, behind which profilers are put. A
@@ -253,47 +213,18 @@ func (j *job) launch(target []string) (workload.Launch, bool) {
 	return workload.FindLaunch(target)
 }
 
-// behind puts a profiler behind a launcher: the launcher starts a script in each
-// rank, and that the profiler. The command of the profiler has the program at its
-// end; ranks says which ranks get it. All of them write their own report, unless
-// there is one rank only.
+// behind puts a profiler behind a launcher, in the ranks that a list chooses. A dry
+// run writes no script.
 func (j *job) behind(l workload.Launch, profiler tool.Command, outputOption, step, ranks string) (tool.Command, error) {
-	s := workload.Shim{Ranks: ranks, Folder: j.place(step), Profiler: []string{profiler.Path}, Single: step == plan.StepNcu}
+	s := workload.Shim{Ranks: ranks, Folder: j.place(step), Single: step == plan.StepNcu}
 	if step == plan.StepNcu && j.plan.Pipeline.Ncu.Pick.Collectives {
 		s.Peers = ncu.PeersOption(j.lists)
 	}
-	for _, arg := range profiler.Args[:len(profiler.Args)-len(l.Program)] {
-		if path, ok := strings.CutPrefix(arg, outputOption+"="); ok {
-			s.Output = outputOption + "=" + shellescape.Quote(path)
-			continue
-		}
-		s.Profiler = append(s.Profiler, arg)
+	command := l.Behind(&s, profiler, outputOption, j.env)
+	if j.store == nil {
+		return command, nil
 	}
-	for _, kv := range profiler.Env { // launchers do not always hand the environment on
-		if !slices.Contains(j.env, kv) {
-			s.Env = append(s.Env, kv)
-		}
-	}
-	script := j.place(path.Join(step, runs.ShimName))
-	if j.store != nil {
-		err := os.RemoveAll(j.stopFile(step))
-		if err == nil {
-			err = j.store.WriteFile(path.Join(step, runs.ShimName), []byte(s.Script()))
-		}
-		if err == nil {
-			err = os.Chmod(script, 0o755)
-		}
-		if err != nil {
-			return tool.Command{}, fmt.Errorf("make the script of ranks: %w", err)
-		}
-	}
-	words := slices.Concat(l.Head, []string{script}, l.Program)
-	return tool.Command{Path: words[0], Args: words[1:], Dir: profiler.Dir, Env: l.Patient(profiler.Env)}, nil
-}
-
-// stopFile asks the ranks of a step to finish by being there.
-func (j *job) stopFile(step string) string {
-	return j.place(path.Join(step, runs.RanksFolder, runs.StopName))
+	return command, s.Install()
 }
 
 // countedRank is the rank that counters are taken of: the lowest with a timeline,
@@ -378,17 +309,9 @@ func cameToNothing(j *job, step string, o capture.Outcome) bool {
 	return o.Kind == capture.WorkloadFailed || o.Kind == capture.MissingData && !o.Usable && len(annotateFiles(j, step)) > 0
 }
 
-// annotateFiles are the side files of a step.
+// annotateFiles are the side files of a step; none where no process imported torch.
 func annotateFiles(j *job, step string) []string {
-	folder := runs.AnnotationOf(step)
-	entries, _ := os.ReadDir(j.store.Path(folder)) // absent where no process imported torch
-	var files []string
-	for _, e := range entries {
-		if e.Type().IsRegular() {
-			files = append(files, path.Join(folder, e.Name()))
-		}
-	}
-	return append(files, j.store.Present(".", runs.AnnotateOff)...)
+	return append(j.store.FilesIn(runs.AnnotationOf(step)), j.store.Present(".", runs.AnnotateOff)...)
 }
 
 // measureAnnotation runs the workload annotated and without a profiler, as often

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -293,4 +294,33 @@ func (r *Run) WriteBy(name string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// Publish copies files of the session of a step to the folder of the workload itself,
+// as far as they are there.
+func (r *Run) Publish(ctx context.Context, step string, names ...string) error {
+	for _, rel := range r.Present(SessionFolder(step), names...) {
+		text, err := os.ReadFile(r.Path(rel))
+		if err != nil {
+			return fmt.Errorf("copy %s: %w", rel, err)
+		}
+		to := WorkloadFolder + "/" + path.Base(rel)
+		if err := errors.Join(r.WriteFile(to, text), r.AddFiles(ctx, step, to)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FilesIn lists the files that lie in a folder of the run, not those of folders in it;
+// none where it is not there.
+func (r *Run) FilesIn(folder string) []string {
+	entries, _ := os.ReadDir(r.Path(folder))
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			files = append(files, path.Join(folder, e.Name()))
+		}
+	}
+	return files
 }

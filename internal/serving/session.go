@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/load"
 	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/plan"
+	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -125,4 +130,55 @@ func (s *Session) run(ctx context.Context, args []string) error {
 		return fmt.Errorf("nsys %s: %s: %s", args[0], exit, tool.Quote(last))
 	}
 	return nil
+}
+
+// Store ends the attempt of a step that started the server, with the files that it
+// left. Those of a window carry its number.
+func (m *Measured) Store(ctx context.Context, store *runs.Run, step string) error {
+	folder, files := runs.ServerOf(step), m.Files
+	if m.Requests != nil {
+		if err := load.WriteRequests(store.Path(folder+"/"+runs.RequestsName), m.Requests); err != nil {
+			return err
+		}
+	}
+	if err := store.WriteJSON(folder+"/"+runs.WindowsName, m.Record); err != nil {
+		return err
+	}
+	files = append(files, store.Present(folder, runs.CommandName, runs.StdoutName, runs.StderrName, runs.SessionLog, runs.LoadStdout, runs.LoadStderr, runs.WindowsName, runs.RequestsName)...)
+	hashed, err := store.HashFiles(context.WithoutCancel(ctx), files...)
+	if err != nil {
+		return err
+	}
+	for i := range hashed {
+		if n := m.Record.Number(strings.TrimSuffix(hashed[i].Path, path.Ext(hashed[i].Path))); n > 0 {
+			hashed[i].Of = &timeline.Identity{Window: n}
+		}
+	}
+	return store.EndAttempt(step, runs.Result{Outcome: m.Outcome.Stored(), Files: hashed})
+}
+
+// sessionRecord is what the nsys step recorded of the server; false where it did not.
+func sessionRecord(store *runs.Run) (*load.Record, bool) {
+	r, err := load.ReadRecord(store.Path(runs.ServerOf(plan.StepNsys) + "/" + runs.WindowsName))
+	return r, err == nil
+}
+
+// StartTime is how long the server took in the nsys step until it served requests; 0
+// where that was not measured.
+func StartTime(store *runs.Run) time.Duration {
+	r, ok := sessionRecord(store)
+	if !ok {
+		return 0
+	}
+	return time.Duration(r.Ready * float64(time.Second))
+}
+
+// WindowTimeline is the export of the window that counters are chosen from, within the
+// run; "" where there is none.
+func WindowTimeline(store *runs.Run) string {
+	r, ok := sessionRecord(store)
+	if !ok || r.Busiest() == "" {
+		return ""
+	}
+	return r.Busiest() + ".sqlite"
 }

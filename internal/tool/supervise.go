@@ -237,3 +237,27 @@ func watchStall(ctx context.Context, pid int, limit time.Duration, stalled func(
 		}
 	}
 }
+
+// UntilInterrupted does something that has nothing to finish, so that the first
+// interrupt ends it: do's context is canceled, and context.Canceled is in the chain
+// of the error. It also is where ctx itself ended.
+func UntilInterrupted(ctx context.Context, interrupts <-chan os.Signal, do func(context.Context) error) error {
+	inner, cancel := context.WithCancel(ctx)
+	interrupted, ended := false, make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-interrupts:
+			interrupted = true
+			cancel()
+		case <-inner.Done():
+		}
+	}()
+	err := do(inner)
+	cancel()
+	<-ended
+	if !interrupted && ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("interrupted before anything was captured: %w", errors.Join(context.Canceled, err))
+}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/tool"
 )
 
 // A Launch is a command that starts the ranks of a job: a launcher with its
@@ -271,6 +273,49 @@ func (s *Shim) Script() string {
 	}
 	line("exec ", profiler, s.inStep(), " ", s.Output, name, ` "$@"`)
 	return b.String()
+}
+
+// path is where the script lies.
+func (s *Shim) path() string { return filepath.Join(s.Folder, runs.ShimName) }
+
+// StopFile asks the ranks of a folder to finish by being there.
+func StopFile(folder string) string { return filepath.Join(folder, runs.RanksFolder, runs.StopName) }
+
+// Install writes the script, and takes back what an earlier job was asked.
+func (s *Shim) Install() error {
+	err := os.RemoveAll(StopFile(s.Folder))
+	if err == nil {
+		err = os.MkdirAll(s.Folder, 0o777)
+	}
+	if err == nil {
+		err = os.WriteFile(s.path(), []byte(s.Script()), 0o755)
+	}
+	if err != nil {
+		return fmt.Errorf("make the script of ranks: %w", err)
+	}
+	return nil
+}
+
+// Behind puts a profiler behind the launcher: the launcher starts the script in each
+// rank, and that the profiler, whose command has the program at its end. The shim gets
+// the command; env is what ranks have of the launcher. All of them write their own
+// report, unless there is one rank only.
+func (l *Launch) Behind(s *Shim, profiler tool.Command, outputOption string, env []string) tool.Command {
+	s.Profiler = []string{profiler.Path}
+	for _, arg := range profiler.Args[:len(profiler.Args)-len(l.Program)] {
+		if path, ok := strings.CutPrefix(arg, outputOption+"="); ok {
+			s.Output = outputOption + "=" + shellescape.Quote(path)
+			continue
+		}
+		s.Profiler = append(s.Profiler, arg)
+	}
+	for _, kv := range profiler.Env { // launchers do not always hand the environment on
+		if !slices.Contains(env, kv) {
+			s.Env = append(s.Env, kv)
+		}
+	}
+	words := slices.Concat(l.Head, []string{s.path()}, l.Program)
+	return tool.Command{Path: words[0], Args: words[1:], Dir: profiler.Dir, Env: l.Patient(profiler.Env)}
 }
 
 // children are the processes that must get the signal to finish as well: ncu is
