@@ -140,6 +140,22 @@ const (
 	codeFewerThanModel fact.Code = "fewer-flops-than-model" // share, coverage
 )
 
+// Codes of the lanes of a timeline, and of what they stand under.
+const (
+	laneRanges   fact.Code = "lane-ranges"           // domain, thread
+	laneStartEnd fact.Code = "lane-ranges-start-end" // the same
+	laneStream   fact.Code = "lane-stream"           // device, stream
+	laneCopies   fact.Code = "lane-copies"           // device, stream
+	laneCalls    fact.Code = "lane-calls"            // thread
+	laneSteps    fact.Code = "lane-steps"
+	laneLayers   fact.Code = "lane-layers"          // device, stream
+	groupGPU     fact.Code = "lanes-of-gpu"         // device
+	groupProcess fact.Code = "lanes-of-process"     // pid, program
+	groupUnnamed fact.Code = "lanes-of-unnamed"     // pid
+	groupUnknown fact.Code = "lanes-of-any-process" // the process is not known
+	groupModel   fact.Code = "lanes-of-model"
+)
+
 // Codes of opportunities: the change, what its bound rests on, what to do.
 const (
 	codeCloseGaps      fact.Code = "close-launch-gaps"  // stage

@@ -89,7 +89,7 @@ func (l *lane) within(part moment) (from, to int) {
 func (d *detailer) link(lanes []*lane) {
 	d.Of = map[int]int{}
 	for i, l := range lanes {
-		at := slices.IndexFunc(lanes, func(o *lane) bool { return l.of != "" && o.Kind == "kernel" && o.Label == l.of })
+		at := slices.IndexFunc(lanes, func(o *lane) bool { return !l.of.IsZero() && o.Kind == "kernel" && o.Label.Equal(l.of) })
 		if at >= 0 {
 			d.Of[i] = at
 		}

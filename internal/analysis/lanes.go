@@ -5,7 +5,9 @@ import (
 	"iter"
 	"path"
 	"slices"
+	"strings"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -17,7 +19,7 @@ type lane struct {
 	laneSource
 	order  [4]int64
 	busy   int64         // ns in its events
-	of     string        // label of the lane whose work it names, of a lane of layers
+	of     fact.Fact     // label of the lane whose work it names, of a lane of layers; zero for others
 	cut    bool          // is not drawn
 	events timeline.List // of the source; by start unless disordered
 
@@ -124,16 +126,16 @@ func forward(start, end int64) moment { return moment{start, max(start, end)} }
 // stream, and the CUDA calls of each thread.
 func (tl *timed) laneSources(k *kinds) []laneSource {
 	groups, pids := tl.groups()
-	group := func(process uint32) (string, int64) {
+	group := func(process uint32) (fact.Stored, int64) {
 		at := min(int(process), len(pids)-1)
 		return groups[at], pids[at]
 	}
 	return append(tl.stepLanes(), tl.rangeLanes(group), tl.workLanes(k, group), tl.callLanes(group))
 }
 
-// A processGroup gives the name under which lanes of a process stand together, and the number
+// A processGroup names what lanes of a process stand under together, and gives the number
 // that orders them.
-type processGroup func(process uint32) (name string, pid int64)
+type processGroup func(process uint32) (name fact.Stored, pid int64)
 
 // rangeLanes has a lane for each thread, domain, kind of range and depth. Ranges in no region
 // have none.
@@ -172,19 +174,26 @@ func (tl *timed) rangeLanes(group processGroup) laneSource {
 
 // rangeLabel names the lane of a range: its domain, where that is not the default one, and
 // the system's number of its thread, where it is known.
-func (tl *timed) rangeLabel(r *timeline.Range) string {
-	label := "NVTX"
-	if domain := tl.t.DomainName(r.Domain); domain != "" {
-		label += " " + domain
-	}
+func (tl *timed) rangeLabel(r *timeline.Range) fact.Stored {
+	code, params := laneRanges, []fact.Param(nil)
 	if r.Kind == timeline.StartEnd {
-		label += " start/end"
+		code = laneStartEnd
+	}
+	if domain := tl.t.DomainName(r.Domain); domain != "" {
+		params = append(params, fact.Name("domain", domain))
 	}
 	if tid := tl.tid(r.Thread); tid != 0 {
-		label += fmt.Sprintf(" thread %d", tid)
+		params = append(params, numberOf("thread", tid))
 	}
-	return label
+	return fact.Stored{Fact: fact.New(code, params...)}
 }
+
+// IDs of GPU work without a name, as Overview.Names has them. No kernel is called so.
+const (
+	boxGraph = "gpu:graph" // a graph that was traced as a whole
+	boxSet   = "gpu:set"
+	boxCopy  = "gpu:copy-" // with the direction
+)
 
 // workLanes has two lanes for each queue: kernels and whole graphs, copies and sets.
 func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
@@ -245,31 +254,35 @@ func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
 			case timeline.OpKernel:
 				return short[t.Kernels[op.Index].Function]
 			case timeline.OpGraph:
-				return "CUDA graph"
+				return boxGraph
 			case timeline.OpCopy:
-				return "copy " + timeline.CopyKind(t.Copies[op.Index].Kind)
+				return boxCopy + strings.ReplaceAll(timeline.CopyKind(t.Copies[op.Index].Kind), " ", "-")
 			default:
-				return "set"
+				return boxSet
 			}
 		},
 	}
 }
 
-// streamLabel names a stream as its process knows it.
-func streamLabel(q *timeline.Queue) string {
-	return fmt.Sprintf("GPU %d stream %d", q.Device, q.Stream)
+// streamLabel names the lane of a stream, as its process knows it.
+func streamLabel(code fact.Code, q *timeline.Queue) fact.Stored {
+	return fact.Stored{Fact: fact.New(code, numberOf("device", q.Device), numberOf("stream", q.Stream))}
+}
+
+// numberOf is a number that tells something from others of its kind, and counts nothing.
+func numberOf[T int | int32 | uint32 | int64](key string, n T) fact.Param {
+	return fact.Name(key, fmt.Sprint(n))
 }
 
 // workLane is an empty lane for the work of a stream: kind is kernel or copy.
 func (tl *timed) workLane(q *timeline.Queue, kind string, group processGroup) *lane {
 	_, pid := group(q.Process)
 	l := &lane{
-		Lane:  Lane{Kind: kind, Label: streamLabel(q), Group: fmt.Sprintf("GPU %d", q.Device)},
+		Lane:  Lane{Kind: kind, Label: streamLabel(laneStream, q), Group: fact.Stored{Fact: fact.New(groupGPU, numberOf("device", q.Device))}},
 		order: [4]int64{1, int64(q.Device), pid<<20 | int64(q.Stream), 0},
 	}
 	if kind == "copy" {
-		l.Label += " copies"
-		l.order[3] = 1
+		l.Label, l.order[3] = streamLabel(laneCopies, q), 1
 	}
 	return l
 }
@@ -286,7 +299,7 @@ func (tl *timed) callLanes(group processGroup) laneSource {
 		if lanes[at] == nil {
 			name, pid := group(t.ThreadProcess(thread))
 			lanes[at] = &lane{
-				Lane:  Lane{Kind: "api", Label: fmt.Sprintf("CUDA calls thread %d", tl.tid(thread)), Group: name},
+				Lane:  Lane{Kind: "api", Label: fact.Stored{Fact: fact.New(laneCalls, numberOf("thread", tl.tid(thread)))}, Group: name},
 				order: [4]int64{0, pid, int64(thread)<<20 | 1<<19, 0},
 			}
 		}
@@ -318,16 +331,16 @@ func (tl *timed) callLanes(group processGroup) laneSource {
 }
 
 // groups names the processes; the last name is for one that is not known.
-func (tl *timed) groups() (names []string, pids []int64) {
+func (tl *timed) groups() (names []fact.Stored, pids []int64) {
 	for _, p := range tl.t.Processes {
+		group := fact.New(groupUnnamed, numberOf("pid", p.PID))
 		// nsys has the program as it was started, often with its path.
-		name := path.Base(tl.t.Name(p.Name))
-		if name == "." || redact.Blotted(tl.t.Name(p.Name)) {
-			name = "process"
+		if name := path.Base(tl.t.Name(p.Name)); name != "." && !redact.Blotted(tl.t.Name(p.Name)) {
+			group = fact.New(groupProcess, numberOf("pid", p.PID), fact.Name("program", name))
 		}
-		names, pids = append(names, fmt.Sprintf("%s (%d)", name, p.PID)), append(pids, int64(p.PID))
+		names, pids = append(names, fact.Stored{Fact: group}), append(pids, int64(p.PID))
 	}
-	return append(names, "process ?"), append(pids, 1<<40)
+	return append(names, fact.Stored{Fact: fact.New(groupUnknown)}), append(pids, 1<<40)
 }
 
 // tid is the system's number of a thread; 0 where the thread is not known.

@@ -341,12 +341,12 @@ func checkResult(t *testing.T, name string, r *Result) {
 		for _, b := range l.Boxes {
 			n += max(1, b.Count)
 			if b.Start < last || b.Name >= len(r.Overview.Names) || b.Len < 0 || b.Busy > b.Len {
-				t.Errorf("%s: lane %s: box %+v after %d", name, l.Label, b, last)
+				t.Errorf("%s: lane %v: box %+v after %d", name, l.Label, b, last)
 			}
 			last = b.Start
 		}
 		if n != l.Events {
-			t.Errorf("%s: lane %s: boxes stand for %d of %d events", name, l.Label, n, l.Events)
+			t.Errorf("%s: lane %v: boxes stand for %d of %d events", name, l.Label, n, l.Events)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -110,8 +111,12 @@ func TestProcessesOfLanes(t *testing.T) {
 	for i := range tl.Names {
 		tl.Processes = append(tl.Processes, timeline.Process{PID: 10 + i, Name: timeline.StringID(i)})
 	}
-	got, _ := (&timed{t: tl}).groups()
-	if want := []string{"process (10)", "python3 (11)", "python3.12 (12)", "process (13)", "process ?"}; !slices.Equal(got, want) {
+	groups, _ := (&timed{t: tl}).groups()
+	var got []string
+	for _, g := range groups {
+		got = append(got, message.Text(g.Fact))
+	}
+	if want := []string{"process (10)", "python3 (11)", "python3.12 (12)", "process (13)", "process not known"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -3,6 +3,8 @@ package analysis
 import (
 	"cmp"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/fact"
 )
 
 // Limits of the lanes of ranks: boxes of all of them together, boxes of one, and
@@ -24,7 +26,7 @@ type drawnRank struct {
 // a program of the CPU. Of is how many ranks there are.
 func (tr *timelineReader) drawRank(of int) *drawnRank {
 	t := tr.tl.t
-	anyProcess := func(uint32) (string, int64) { return "", 0 }
+	anyProcess := func(uint32) (fact.Stored, int64) { return fact.Stored{}, 0 }
 	one := &lane{Lane: Lane{Kind: "kernel"}}
 	source := tr.tl.workLanes(tr.kinds, anyProcess)
 	source.lane = func(uint32) *lane { return one }

@@ -341,10 +341,12 @@ type Finding struct {
 // An Overview is the timeline, aggregated so that it can be drawn.
 type Overview struct {
 	// StartNS and EndNS are by the clock of the capture; boxes count from StartNS.
-	StartNS int64    `json:"start_ns"`
-	EndNS   int64    `json:"end_ns"`
-	Names   []string `json:"names"` // of boxes
-	Lanes   []Lane   `json:"lanes"`
+	StartNS int64 `json:"start_ns"`
+	EndNS   int64 `json:"end_ns"`
+	// Names are of boxes: kernels, ranges, calls, a step as its group and number; or an ID
+	// of work that has no name of its own (gpu:graph, gpu:set, gpu:copy-host-to-device).
+	Names []string `json:"names"`
+	Lanes []Lane   `json:"lanes"`
 	// Counters are the sampled counters over time; none where nothing was sampled.
 	Counters []CounterLane `json:"counters,omitempty"`
 	// Ranks are one lane for each rank of a job by the clock of the details, the
@@ -365,9 +367,9 @@ type RankLane struct {
 // A Lane is a row of the timeline: steps, layers by stream, NVTX ranges of a thread
 // and depth, the work of a stream, or CUDA calls of a thread.
 type Lane struct {
-	Kind  string `json:"kind"`  // step, layer, nvtx, kernel, copy, api
-	Label string `json:"label"` // "GPU 0 stream 7", "python (123) NVTX"
-	Group string `json:"group"` // process or device that it belongs to
+	Kind  string      `json:"kind"`  // step, layer, nvtx, kernel, copy, api
+	Label fact.Stored `json:"label"` // which of its kind: a stream, a thread
+	Group fact.Stored `json:"group"` // process or device that it belongs to
 	// Depth of NVTX ranges, 0 for the outermost.
 	Depth  int       `json:"depth,omitempty"`
 	Exact  bool      `json:"exact"`             // boxes are events, not sums

@@ -5,7 +5,9 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -175,20 +177,21 @@ func (tl *timed) stepLanes() []laneSource {
 		return nil
 	}
 	s := tl.steps
-	steps := &lane{Lane: Lane{Kind: "step", Label: "steps", Group: "model"}, order: [4]int64{2}}
+	model := fact.Stored{Fact: fact.New(groupModel)}
+	steps := &lane{Lane: Lane{Kind: "step", Label: fact.Stored{Fact: fact.New(laneSteps)}, Group: model}, order: [4]int64{2}}
 	layers := map[uint32]*lane{}
 	return []laneSource{{
 		n:    len(s.Steps),
 		lane: func(uint32) *lane { return steps },
 		span: func(i uint32) moment { return forward(s.Steps[i].StartNS, s.Steps[i].StartNS+s.Steps[i].StepNS) },
-		name: func(i uint32) string { return s.Steps[i].Title() },
+		name: func(i uint32) string { return s.Steps[i].Group() + " " + strconv.Itoa(s.Steps[i].Step) },
 	}, {
 		n: len(s.Pieces),
 		lane: func(i uint32) *lane {
 			q := s.Pieces[i].Queue
 			if layers[q] == nil {
-				of := streamLabel(&tl.t.Queues[q])
-				layers[q] = &lane{Lane: Lane{Kind: "layer", Label: "layers, " + of, Group: "model"}, of: of, order: [4]int64{2, 1, int64(q)}}
+				queue := &tl.t.Queues[q]
+				layers[q] = &lane{Lane: Lane{Kind: "layer", Label: streamLabel(laneLayers, queue), Group: model}, of: streamLabel(laneStream, queue).Fact, order: [4]int64{2, 1, int64(q)}}
 			}
 			return layers[q]
 		},

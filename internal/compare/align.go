@@ -16,16 +16,16 @@ type Panel struct {
 
 // A PanelLane is a row of a timeline within the region.
 type PanelLane struct {
-	Kind, Label string
-	Boxes       []PanelBox
+	Kind  string // nvtx or kernel
+	Boxes []PanelBox
 }
 
 // A PanelBox is an event, or several, from the beginning of the region.
 // Start, Len and Busy are ns; boxes of a lane are in order of start.
 type PanelBox struct {
 	Start, Len int64
-	Busy       int64 // part of Len in which one of them ran
-	Name       string
+	Busy       int64  // part of Len in which one of them ran
+	Name       string // as in analysis.Overview.Names
 }
 
 // Bounds on what is drawn.
@@ -87,7 +87,7 @@ func within(o *analysis.Overview, span analysis.Box) []PanelLane {
 		if lane.Kind != "nvtx" && lane.Kind != "kernel" {
 			continue
 		}
-		made := PanelLane{Kind: lane.Kind, Label: lane.Label}
+		made := PanelLane{Kind: lane.Kind}
 		var gap int64
 		if lane.Kind == "kernel" {
 			gap = span.Len / widthParts

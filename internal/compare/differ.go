@@ -215,7 +215,7 @@ func modelOf(r *Run) string {
 	if m == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s, %d parameters, %d layers", m.Name, m.Parameters, m.Layers)
+	return fmt.Sprintf("%s parameters=%d layers=%d", m.Name, m.Parameters, m.Layers)
 }
 
 // howRun are the facts of a shape that say how a model is run, not what it is given: to

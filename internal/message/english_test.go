@@ -49,9 +49,6 @@ var otherText = map[string][]string{
 		"Capture range ", "Importer error", "FATAL ERROR", "Failed to ", "The target application terminated", "Connection to ", "Collecting data",
 		"Processing events", "Waiting for termination", "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016",
 	},
-	"names of lanes in result.json": {
-		"CUDA graph", "CUDA calls thread %d",
-	},
 	"values of enumerations in run.json": {"secrets removed", "removed by redaction"},
 	"parts of an error": {
 		"name another with pipeline.workload.python=PATH", "turn its step off with pipeline.", "no line of its output holds the text", " in another folder",

@@ -10,6 +10,19 @@ import "github.com/deepprof/deepprof/internal/fact"
 // clock that counters were taken at, low and high the range of it; source is a file, a tool or
 // the user.
 var methodWords = map[fact.Code]words{
+	"lane-ranges":           {Text: "NVTX[ {domain}][ thread {thread}]"},
+	"lane-ranges-start-end": {Text: "NVTX[ {domain}] start/end[ thread {thread}]"},
+	"lane-stream":           {Text: "GPU {device} stream {stream}"},
+	"lane-copies":           {Text: "GPU {device} stream {stream} copies"},
+	"lane-calls":            {Text: "CUDA calls thread {thread}"},
+	"lane-steps":            {Text: "steps"},
+	"lane-layers":           {Text: "layers, GPU {device} stream {stream}"},
+	"lanes-of-gpu":          {Text: "GPU {device}"},
+	"lanes-of-process":      {Text: "{program} ({pid})"},
+	"lanes-of-unnamed":      {Text: "process ({pid})"},
+	"lanes-of-any-process":  {Text: "process not known"},
+	"lanes-of-model":        {Text: "model"},
+
 	fact.Text: {Text: "{text}", Next: "[{next}]"},
 
 	"scope-name":      {Text: "{regions}"},
@@ -111,6 +124,14 @@ var methodLabels = map[string]map[string]string{
 		"ada-white-paper-rtx-4080":              "NVIDIA Ada white paper, RTX 4080",
 		"ga102-white-paper-rtx-3090":            "NVIDIA GA102 white paper, RTX 3090",
 		"ga102-white-paper-rtx-3080":            "NVIDIA GA102 white paper, RTX 3080",
+	},
+	// GPU work in the timeline that has no name of its own.
+	"gpu-work": {
+		"gpu:graph": "CUDA graph", "gpu:set": "set",
+		"gpu:copy-unknown": "copy", "gpu:copy-host-to-device": "copy host to device", "gpu:copy-device-to-host": "copy device to host",
+		"gpu:copy-host-to-array": "copy host to array", "gpu:copy-array-to-host": "copy array to host", "gpu:copy-array-to-array": "copy array to array",
+		"gpu:copy-array-to-device": "copy array to device", "gpu:copy-device-to-array": "copy device to array",
+		"gpu:copy-device-to-device": "copy device to device", "gpu:copy-host-to-host": "copy host to host", "gpu:copy-peer-to-peer": "copy peer to peer",
 	},
 	// Kinds of inputs of an analysis.
 	"file": {"model_config": "model config"},

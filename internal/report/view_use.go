@@ -170,8 +170,8 @@ type laneLine struct {
 var laneView = View[laneLine]{
 	Name: "lanes",
 	Columns: []Column[laneLine]{
-		{Key: "label", Title: "lane", Value: func(l *laneLine) any { return l.Label }},
-		{Key: "group", Title: "of", Help: "The process or device that it belongs to", Value: func(l *laneLine) any { return orNil(l.Group) }},
+		{Key: "label", Title: "lane", Value: func(l *laneLine) any { return message.Text(l.Label.Fact) }},
+		{Key: "group", Title: "of", Help: "The process or device that it belongs to", Value: func(l *laneLine) any { return orNil(message.Text(l.Group.Fact)) }},
 		{Key: "kind", Value: func(l *laneLine) any { return l.Kind }},
 		{Key: "events", Unit: Count, Value: func(l *laneLine) any { return l.Events }},
 		{Key: "busy_ns", Title: "busy", Unit: Nanoseconds, Value: func(l *laneLine) any { return l.BusyNS }},
@@ -188,7 +188,7 @@ func laneLines(r *analysis.Result, n *names) []*laneLine {
 		rows[i] = &laneLine{Lane: l}
 		var parts []string
 		for _, t := range l.Top {
-			name := r.Overview.Names[t.Name]
+			name := message.Label("gpu-work", r.Overview.Names[t.Name])
 			if at := n.find(name); at >= 0 && l.Kind == "kernel" {
 				name = r.Kernels[at].Short
 			}

@@ -83,7 +83,7 @@ func TestSteps(t *testing.T) {
 	}
 	rows = append(rows, RangeRow{Path: "step", Name: "step", StartNS: 900, EndNS: 950, RangeNS: 50}) // no stage around it, as in a training loop
 	steps := Steps(rows)
-	if len(steps) != 6 || steps[5].Stage != "step" || steps[5].Title() != "step 5" || steps[4].Title() != "decode, step 4" || steps[0].GapNS != nil || *steps[1].GapNS != 40 || *steps[4].GapNS != 10 {
+	if len(steps) != 6 || steps[5].Stage != "step" || steps[5].Group() != "step" || steps[4].Group() != "decode" || steps[0].GapNS != nil || *steps[1].GapNS != 40 || *steps[4].GapNS != 10 {
 		t.Fatalf("%+v", steps)
 	}
 	groups := GroupSteps(steps)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strconv"
 
 	"github.com/deepprof/deepprof/internal/engine"
 )
@@ -169,15 +168,6 @@ func (t *Timeline) eachKernelByStart(visit func(i int)) {
 	for _, i := range order {
 		visit(int(i))
 	}
-}
-
-// Title names a step for a reader: what it computes, and its number.
-func (s *StepRow) Title() string {
-	title := "step " + strconv.Itoa(s.Step)
-	if group := s.Group(); group != looseStep {
-		title = group + ", " + title
-	}
-	return title
 }
 
 // Group is the name under which GroupSteps counts a step.

@@ -20,8 +20,8 @@ func TestBothBrowsers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.html")
 	r := sample()
 	r.Overview.Lanes = []analysis.Lane{
-		{Kind: "nvtx", Label: "ranges", Events: 1, Exact: true, Boxes: []analysis.Box{{Start: 90_000_000, Len: 30_000_000, Name: 0}}},
-		{Kind: "kernel", Label: "stream 7", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 1_000_000, Len: 10_000, Name: 3}, {Start: 104_203_517, Len: 359_000, Name: 4}}},
+		{Kind: "nvtx", Label: laneText("ranges"), Events: 1, Exact: true, Boxes: []analysis.Box{{Start: 90_000_000, Len: 30_000_000, Name: 0}}},
+		{Kind: "kernel", Label: laneText("stream 7"), Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 1_000_000, Len: 10_000, Name: 3}, {Start: 104_203_517, Len: 359_000, Name: 4}}},
 	}
 	r.Overview.EndNS += 3_900_000_000 - r.Overview.StartNS
 	r.Overview.StartNS = 3_900_000_000

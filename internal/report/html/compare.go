@@ -114,7 +114,7 @@ func draw(p *compare.Panel) drawnPanel {
 				height := max(boxHeight*min(1, float64(b.Busy)/float64(b.Len)), 1) // as much as the GPU was busy in it
 				one.Boxes = append(one.Boxes, drawnBox{
 					X: units(float64(b.Start) * scale), Width: units(max(float64(b.Len)*scale, 0.3)),
-					Y: units(float64(d.Height) + boxHeight - height), Height: units(height), Name: b.Name,
+					Y: units(float64(d.Height) + boxHeight - height), Height: units(height), Name: message.Label("gpu-work", b.Name),
 				})
 			}
 			d.Lanes = append(d.Lanes, one)

@@ -18,10 +18,10 @@ import (
 func TestLanesKeepTheView(t *testing.T) {
 	r := sample()
 	r.Overview.Lanes = []analysis.Lane{
-		{Kind: "nvtx", Label: "ranges", Events: 1, Exact: true, Boxes: []analysis.Box{{Start: 90_000_000, Len: 30_000_000, Name: 0}}},
-		{Kind: "api", Label: "calls", Events: 3, Exact: true, Boxes: []analysis.Box{{Start: 0, Len: 101_000_000, Name: 7}, {Start: 101_500_000, Len: 1_000, Name: 7}, {Start: 300_000_000, Len: 1_000, Name: 7}}},
-		{Kind: "kernel", Label: "stream 7", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 1_000_000, Len: 10_000, Name: 3}, {Start: 104_203_517, Len: 359_000, Name: 4}}},
-		{Kind: "copy", Label: "copies", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 99_000_000, Len: 10_000, Name: 7}, {Start: 400_000_000, Len: 10_000, Name: 7}}},
+		{Kind: "nvtx", Label: laneText("ranges"), Events: 1, Exact: true, Boxes: []analysis.Box{{Start: 90_000_000, Len: 30_000_000, Name: 0}}},
+		{Kind: "api", Label: laneText("calls"), Events: 3, Exact: true, Boxes: []analysis.Box{{Start: 0, Len: 101_000_000, Name: 7}, {Start: 101_500_000, Len: 1_000, Name: 7}, {Start: 300_000_000, Len: 1_000, Name: 7}}},
+		{Kind: "kernel", Label: laneText("stream 7"), Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 1_000_000, Len: 10_000, Name: 3}, {Start: 104_203_517, Len: 359_000, Name: 4}}},
+		{Kind: "copy", Label: laneText("copies"), Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 99_000_000, Len: 10_000, Name: 7}, {Start: 400_000_000, Len: 10_000, Name: 7}}},
 	}
 	r.Scope = &analysis.Scope{Name: says("prefill"), StartNS: 100_000_000, EndNS: 110_000_000, WallNS: 10_000_000}
 	p := open(t, r)

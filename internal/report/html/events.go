@@ -35,7 +35,7 @@ func packEvents(d *analysis.Detail) (string, error) {
 	for i, lane := range d.Lanes {
 		counts[i] = len(lane)
 	}
-	head, err := json.Marshal(map[string]any{"names": d.Names, "shapes": shapes(d), "of": d.Of, "lanes": counts})
+	head, err := json.Marshal(map[string]any{"names": namesOfWork(d.Names), "shapes": shapes(d), "of": d.Of, "lanes": counts})
 	if err != nil {
 		return "", fmt.Errorf("write HTML report: encode events: %w", err)
 	}

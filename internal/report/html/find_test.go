@@ -26,7 +26,7 @@ func manyLanes() *analysis.Result {
 		if i == 1 {
 			events[1].Name = 1
 		}
-		o.Lanes = append(o.Lanes, analysis.Lane{Kind: "kernel", Label: fmt.Sprintf("stream %d", i), Group: "GPU 0", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 1_000, Len: 100}, {Start: 500_000, Len: 100}}})
+		o.Lanes = append(o.Lanes, analysis.Lane{Kind: "kernel", Label: laneText(fmt.Sprintf("stream %d", i)), Group: laneText("GPU 0"), Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 1_000, Len: 100}, {Start: 500_000, Len: 100}}})
 		o.Detail.Lanes = append(o.Detail.Lanes, events)
 	}
 	return r
@@ -86,9 +86,9 @@ func TestDetailsOfAnEvent(t *testing.T) {
 	r.Kernels = append(r.Kernels, mul("k-one", "4", "float", 7), other)
 	o := &r.Overview
 	o.Lanes = []analysis.Lane{
-		{Kind: "api", Label: "CUDA calls thread 1", Group: "python3 (1)", Events: 1, Exact: true},
-		{Kind: "kernel", Label: "GPU 0 stream 7", Group: "GPU 0", Events: 1, Exact: true},
-		{Kind: "layer", Label: "layers, GPU 0 stream 7", Group: "model", Events: 1, Exact: true},
+		{Kind: "api", Label: laneText("CUDA calls thread 1"), Group: laneText("python3 (1)"), Events: 1, Exact: true},
+		{Kind: "kernel", Label: laneText("GPU 0 stream 7"), Group: laneText("GPU 0"), Events: 1, Exact: true},
+		{Kind: "layer", Label: laneText("layers, GPU 0 stream 7"), Group: laneText("model"), Events: 1, Exact: true},
 	}
 	o.Detail = &analysis.Detail{
 		Names:  []string{other.Short, "cudaLaunchKernel", "model.layers.3.mlp"},

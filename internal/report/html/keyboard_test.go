@@ -82,7 +82,7 @@ func TestStrangeNames(t *testing.T) {
 	}
 	r.Stages[0].Name, r.Regions[0].Name, r.Regions[1].Name = names[1], names[1], ""
 	r.Workload.Model.Name, r.Source.Run = names[2], names[3]
-	r.Overview.Names[3], r.Overview.Lanes[0].Label, r.Overview.Lanes[0].Group = names[1], names[2], names[1]
+	r.Overview.Names[3], r.Overview.Lanes[0].Label, r.Overview.Lanes[0].Group = names[1], laneText(names[2]), laneText(names[1])
 	r.Findings[0].Fact = says(names[1])
 	p := open(t, r)
 	for _, width := range []int64{1280, 400} {

@@ -24,7 +24,7 @@ func TestLanesShowShortNames(t *testing.T) {
 	r.Kernels = append(r.Kernels, mul("k-bf", "4", "c10::BFloat16", 7), mul("k-f", "2", "float", 7))
 	const shared = "elementwise_kernel<MulFunctor>"
 	r.Overview.Names = []string{attention.Name, shared}
-	r.Overview.Lanes = []analysis.Lane{{Kind: "kernel", Label: "GPU 0 stream 7", Group: "GPU 0", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 0, Len: 250_000_000, Name: 0}, {Start: 260_000_000, Len: 250_000_000, Name: 1}}}}
+	r.Overview.Lanes = []analysis.Lane{{Kind: "kernel", Label: laneText("GPU 0 stream 7"), Group: laneText("GPU 0"), Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 0, Len: 250_000_000, Name: 0}, {Start: 260_000_000, Len: 250_000_000, Name: 1}}}}
 	p := open(t, r)
 	eval[chromedp.Void](p, `document.querySelector("#timeline").scrollIntoView({behavior: "instant"})`)
 	box := eval[[]float64](p, `(() => { const r = document.querySelector("#timeline-canvas").getBoundingClientRect(); return [r.left + r.width * 0.3, r.top + 55] })()`)
@@ -63,7 +63,7 @@ func TestNamesOutsideTheScope(t *testing.T) {
 	r := sample()
 	attention := r.Kernels[1]
 	r.Overview.Names = []string{attention.Short}
-	r.Overview.Lanes = []analysis.Lane{{Kind: "kernel", Label: "stream 7", Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 0, Len: 1_000_000, Name: 0}, {Start: 102_000_000, Len: 1_000_000, Name: 0}}}}
+	r.Overview.Lanes = []analysis.Lane{{Kind: "kernel", Label: laneText("stream 7"), Events: 2, Exact: true, Boxes: []analysis.Box{{Start: 0, Len: 1_000_000, Name: 0}, {Start: 102_000_000, Len: 1_000_000, Name: 0}}}}
 	r.Scope = &analysis.Scope{Name: says("prefill"), StartNS: 100_000_000, EndNS: 110_000_000, WallNS: 10_000_000}
 	p := open(t, r)
 	p.focus("#timeline-canvas")
@@ -83,7 +83,7 @@ func TestTablesFit(t *testing.T) {
 	}
 	group := "/opt/" + strings.Repeat("environments/", 5) + "bin/python3.12 (31415926)"
 	for i := range r.Overview.Lanes {
-		r.Overview.Lanes[i].Group = group
+		r.Overview.Lanes[i].Group = laneText(group)
 	}
 	r.Overview.Names[7] = strings.Repeat("cudaLaunchKernelExC", 12)
 	r.Source.Files[0].Path = strings.Repeat("folder/", 30) + "timeline.sqlite"

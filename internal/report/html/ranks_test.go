@@ -15,7 +15,7 @@ import (
 // all of them when asked for.
 func TestRankLanes(t *testing.T) {
 	r := sample()
-	r.Overview.Lanes = []analysis.Lane{{Kind: "kernel", Label: "stream 7", Events: 1, Exact: true, Boxes: []analysis.Box{{Start: 1_000_000, Len: 10_000, Name: 3}}}}
+	r.Overview.Lanes = []analysis.Lane{{Kind: "kernel", Label: laneText("stream 7"), Events: 1, Exact: true, Boxes: []analysis.Box{{Start: 1_000_000, Len: 10_000, Name: 3}}}}
 	r.Overview.RankNames = []string{"all_reduce"}
 	for i := range 3 {
 		r.Parts = append(r.Parts, analysis.Part{File: fmt.Sprint(i), Of: timeline.Identity{Rank: &i, Host: "node1"}, Stages: []analysis.PartStage{}})

@@ -216,20 +216,20 @@ func sampleKernels() []analysis.Kernel {
 
 func sampleOverview() analysis.Overview {
 	o := analysis.Overview{StartNS: 1_000, EndNS: 520_001_000, Names: []string{"prefill", "decode", "step", "nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_TNT", "flash_fwd_kernel<64, 128>", "vectorized_elementwise_kernel<4, FillFunctor<float>>", hostile, "cudaLaunchKernel"}}
-	ranges := analysis.Lane{Kind: "nvtx", Label: "NVTX thread 1", Group: "python3 (1)", Exact: true, Events: 2, Boxes: []analysis.Box{{Start: 0, Len: 22_000_000, Name: 0}, {Start: 22_000_000, Len: 498_000_000, Name: 1}}}
-	steps := analysis.Lane{Kind: "nvtx", Label: "NVTX thread 1", Group: "python3 (1)", Depth: 1, Exact: true}
+	ranges := analysis.Lane{Kind: "nvtx", Label: laneText("NVTX thread 1"), Group: laneText("python3 (1)"), Exact: true, Events: 2, Boxes: []analysis.Box{{Start: 0, Len: 22_000_000, Name: 0}, {Start: 22_000_000, Len: 498_000_000, Name: 1}}}
+	steps := analysis.Lane{Kind: "nvtx", Label: laneText("NVTX thread 1"), Group: laneText("python3 (1)"), Depth: 1, Exact: true}
 	for i := range int64(64) {
 		steps.Boxes = append(steps.Boxes, analysis.Box{Start: 22_000_000 + i*7_700_000, Len: 7_600_000, Name: 2})
 	}
 	steps.Events = int64(len(steps.Boxes))
-	gpu := analysis.Lane{Kind: "kernel", Label: "GPU 0 stream 7", Group: "GPU 0", BinNS: 500_000, Events: 2454}
+	gpu := analysis.Lane{Kind: "kernel", Label: laneText("GPU 0 stream 7"), Group: laneText("GPU 0"), BinNS: 500_000, Events: 2454}
 	for i := range int64(40) {
 		gpu.Boxes = append(gpu.Boxes, analysis.Box{Start: i * 550_000, Len: 480_000, Name: 3 + int(i%2)})
 	}
 	for i := range int64(220) {
 		gpu.Boxes = append(gpu.Boxes, analysis.Box{Start: 23_000_000 + i*2_250_000, Len: 1_500_000, Name: 3 + int(i%4), Count: 9, Busy: 300_000 + 90_000*(i%7)})
 	}
-	api := analysis.Lane{Kind: "api", Label: "CUDA calls thread 1", Group: "python3 (1)", Exact: true, Events: 2, Boxes: []analysis.Box{{Start: 1_000_000, Len: 200_000, Name: 7}, {Start: 60_000_000, Len: 9_000_000, Name: 7}}}
+	api := analysis.Lane{Kind: "api", Label: laneText("CUDA calls thread 1"), Group: laneText("python3 (1)"), Exact: true, Events: 2, Boxes: []analysis.Box{{Start: 1_000_000, Len: 200_000, Name: 7}, {Start: 60_000_000, Len: 9_000_000, Name: 7}}}
 	o.Lanes = []analysis.Lane{ranges, steps, api, gpu}
 	return o
 }
@@ -273,3 +273,6 @@ func large() *analysis.Result {
 	}
 	return r
 }
+
+// laneText names a lane as results of earlier versions do.
+func laneText(s string) fact.Stored { return fact.Stored{Fact: fact.FromText(s)} }

@@ -22,8 +22,8 @@ func withSteps() *analysis.Result {
 		return analysis.Box{Start: start, Len: length, Name: first + name}
 	}
 	o.Lanes = append([]analysis.Lane{
-		{Kind: "step", Label: "steps", Group: "model", Exact: true, Events: 2, Boxes: []analysis.Box{box(100_000_000, 100_000_000, 0), box(210_000_000, 200_000_000, 1)}},
-		{Kind: "layer", Label: "layers, GPU 0 stream 7", Group: "model", Exact: true, Events: 2, Boxes: []analysis.Box{box(100_000_000, 50_000_000, 2), box(210_000_000, 150_000_000, 3)}},
+		{Kind: "step", Label: laneText("steps"), Group: laneText("model"), Exact: true, Events: 2, Boxes: []analysis.Box{box(100_000_000, 100_000_000, 0), box(210_000_000, 200_000_000, 1)}},
+		{Kind: "layer", Label: laneText("layers, GPU 0 stream 7"), Group: laneText("model"), Exact: true, Events: 2, Boxes: []analysis.Box{box(100_000_000, 50_000_000, 2), box(210_000_000, 150_000_000, 3)}},
 	}, o.Lanes...)
 	o.Counters = []analysis.CounterLane{
 		{Metric: "dram_read", BinNS: 260_000_000, Values: []int{250, 750}},

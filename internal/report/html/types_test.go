@@ -141,7 +141,7 @@ func isNumber(t reflect.Type) bool {
 }
 
 func tsType(t reflect.Type, queue *[]reflect.Type) string {
-	if t == reflect.TypeFor[fact.Fact]() || t == reflect.TypeFor[[]fact.Fact]() {
+	if t == reflect.TypeFor[fact.Fact]() || t == reflect.TypeFor[fact.Stored]() || t == reflect.TypeFor[[]fact.Fact]() {
 		return "string"
 	}
 	switch t.Kind() {

@@ -55,9 +55,24 @@ func (python worder) object(x map[string]any) {
 			}
 			python.object(v)
 		case []any:
+			if key == "names" || key == "rank_names" { // of the boxes of the timeline
+				for i := range v {
+					id, _ := v[i].(string)
+					v[i] = message.Label("gpu-work", id)
+				}
+			}
 			x[key] = python.list(key, v)
 		}
 	}
+}
+
+// namesOfWork puts words in place of the IDs of GPU work that has no name.
+func namesOfWork(ids []string) []string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = message.Label("gpu-work", id)
+	}
+	return names
 }
 
 // list words the elements of a list, and gives what stands in its place: facts become one
