@@ -238,13 +238,10 @@ func (tl *timed) kindTimes(list []exchange1, source string) map[string]*kindTime
 		ends := map[string]*running{}
 		for i := range list {
 			x := &list[i]
-			if out[x.kind] == nil {
-				out[x.kind], ends[x.kind] = &kindTime{}, &running{}
-			}
-			e := ends[x.kind]
+			e, sum := entry(ends, x.kind), entry(out, x.kind)
 			(&exchange{}).add(e, &running{}, x.start, x.end)
-			out[x.kind].launches++
-			out[x.kind].ns = e.ns
+			sum.launches++
+			sum.ns = e.ns
 		}
 		return out
 	}
@@ -252,6 +249,8 @@ func (tl *timed) kindTimes(list []exchange1, source string) map[string]*kindTime
 	return out
 }
 
+// A kindTime sums the exchanges of one kind; times are nanoseconds, of which no other kernel ran
+// in exposed.
 type kindTime struct {
 	launches, ns, exposed int64
 }
@@ -287,12 +286,9 @@ func (tl *timed) sweepKinds(list []exchange1, out map[string]*kindTime) {
 			x = &exchange{other: running{end: started[device].end}}
 			pairs[k] = x
 			others[device] = append(others[device], x)
-			if out[k.kind] == nil {
-				out[k.kind] = &kindTime{}
-			}
 		}
 		x.add(&x.comm, &x.other, op.Start, op.End)
-		out[k.kind].launches++
+		entry(out, k.kind).launches++
 	})
 	for k, x := range pairs {
 		out[k.kind].ns += x.comm.ns

@@ -59,12 +59,7 @@ func (tl *timed) communicationOf(comm []bool, among func(timeline.Op) bool) (c C
 		if op.Kind != timeline.OpKernel {
 			return
 		}
-		device := t.Queues[op.Queue].Device
-		x := byDevice[device]
-		if x == nil {
-			x = &exchange{}
-			byDevice[device] = x
-		}
+		x := entry(byDevice, t.Queues[op.Queue].Device)
 		switch {
 		case !comm[t.Kernels[op.Index].Function]:
 			x.add(&x.other, &x.comm, op.Start, op.End)

@@ -158,13 +158,11 @@ func (sv *savings) chains() foundChains {
 			return
 		}
 		if c.fuses() {
-			if sums[c.stage] == nil {
-				sums[c.stage] = &chainSums{}
-			}
-			sums[c.stage].add(c)
+			sum := entry(sums, c.stage)
+			sum.add(c)
 			if c.graph != timeline.None && !launched[c.graph] {
 				launched[c.graph] = true
-				sums[c.stage].pathNS += timeline.Since(tl.t.Calls.Start(c.graph), tl.t.Calls.End(c.graph))
+				sum.pathNS += timeline.Since(tl.t.Calls.Start(c.graph), tl.t.Calls.End(c.graph))
 			}
 			for _, t := range c.times {
 				times[t.kernel] += t.ns

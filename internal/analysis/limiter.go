@@ -273,11 +273,7 @@ func (l *launch) busyL1(others []reading) (counter string, percent float64, ok b
 // otherUnit is a unit of the SM that is busier than the pipes which were counted
 // one by one: issue, where that is as busy, else one that is not known.
 func (l *launch) otherUnit(counter string, level float64) reading {
-	_, issue, ok := l.first(counterIssue...)
-	if active, have := l.value(counterIssueActive); !ok && have {
-		issue, ok = active, true
-	}
-	if ok && issue/100 >= level-sameUnit {
+	if _, issue, ok := l.issue(); ok && issue/100 >= level-sameUnit {
 		return reading{limitCompute, unitIssue, counter, level}
 	}
 	return reading{limitCompute, unitSM, counter, level}
@@ -287,7 +283,8 @@ func (l *launch) otherUnit(counter string, level float64) reading {
 func (l *launch) tensorType() (gpu.DType, bool) {
 	tensor := maps.Clone(l.counts().flops)
 	maps.DeleteFunc(tensor, func(dtype gpu.DType, _ float64) bool { return !dtype.Tensor() })
-	return mostOf(tensor)
+	dtype := most(tensor)
+	return dtype, dtype != ""
 }
 
 // above keeps the order, the busiest first.

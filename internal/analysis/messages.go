@@ -14,11 +14,10 @@ type messages map[int64]*MessageSize
 
 // add takes one matched exchange; transfer in nanoseconds.
 func (m messages) add(bytes, transfer int64) {
-	if m[bytes] == nil {
-		m[bytes] = &MessageSize{Bytes: bytes}
-	}
-	m[bytes].Matched++
-	m[bytes].TransferNS += transfer
+	s := entry(m, bytes)
+	s.Bytes = bytes
+	s.Matched++
+	s.TransferNS += transfer
 }
 
 // tell puts sizes and bandwidths into a row. The mean over all of them is told

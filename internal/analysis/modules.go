@@ -37,11 +37,8 @@ func (n *moduleNode) child(name string) *moduleNode {
 	if n.children == nil {
 		n.children = map[string]*moduleNode{}
 	}
-	c := n.children[name]
-	if c == nil {
-		c = &moduleNode{name: name}
-		n.children[name] = c
-	}
+	c := entry(n.children, name)
+	c.name = name
 	return c
 }
 

@@ -238,12 +238,8 @@ func (tl *timed) kernelTimes() map[string]*callTime {
 		if c.calls == 0 {
 			continue
 		}
-		name := fullName(t, t.Functions[i])
-		if all[name] == nil {
-			all[name] = &callTime{}
-		}
-		all[name].calls += c.calls
-		all[name].ns += c.ns
+		sum := entry(all, fullName(t, t.Functions[i]))
+		sum.calls, sum.ns = sum.calls+c.calls, sum.ns+c.ns
 	}
 	return all
 }
@@ -282,19 +278,12 @@ var measures = []struct {
 	{"busy", func(p *Part) (int64, bool) { return p.BusyNS, p.Launches > 0 || p.BusyNS > 0 }},
 	{"kernels", func(p *Part) (int64, bool) { return p.KernelNS, p.Launches > 0 }},
 	{"copies", func(p *Part) (int64, bool) { return p.CopyNS, p.CopyNS > 0 }},
-	{"communication", func(p *Part) (int64, bool) {
-		if p.Communication == nil {
-			return 0, false
-		}
-		return p.Communication.NS, true
-	}},
-	{"exposed", func(p *Part) (int64, bool) {
-		if p.Communication == nil {
-			return 0, false
-		}
-		return p.Communication.ExposedNS, true
-	}},
+	{"communication", func(p *Part) (int64, bool) { return p.exchanged().NS, p.Communication != nil }},
+	{"exposed", func(p *Part) (int64, bool) { return p.exchanged().ExposedNS, p.Communication != nil }},
 }
+
+// exchanged is the communication of the part, all zeros where it has none.
+func (p *Part) exchanged() Communication { return *cmp.Or(p.Communication, &Communication{}) }
 
 // passTime is the mean time of one pass of a stage.
 func (p *Part) passTime(stage string) (int64, bool) {

@@ -344,11 +344,8 @@ func collectivesOf(parts []*recording, all *matches) []Collective {
 	rows := map[string]*Collective{}
 	for _, p := range parts {
 		for kind, t := range p.kinds {
-			c := rows[kind]
-			if c == nil {
-				c = &Collective{Kind: kind, Source: p.source}
-				rows[kind] = c
-			}
+			c := entry(rows, kind)
+			c.Kind, c.Source = kind, cmp.Or(c.Source, p.source)
 			c.Ranks++
 			c.Launches += t.launches
 			c.NS += t.ns

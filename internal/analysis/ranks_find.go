@@ -104,11 +104,7 @@ func meanwhileParam(t TimePart) fact.Param {
 // mean passes of their stages.
 func (jb *jobReader) findImbalance(parts []*recording) {
 	work := func(p *Part) (int64, bool) {
-		ns := p.KernelNS
-		if p.Communication != nil {
-			ns -= p.Communication.NS
-		}
-		return ns, p.Launches > 0
+		return p.KernelNS - p.exchanged().NS, p.Launches > 0
 	}
 	if d, ok := distribution("work", parts, work); ok && d.N > 1 && d.MedianNS > 0 && float64(d.MaxNS-d.MedianNS) >= imbalanceShare*float64(d.MedianNS) {
 		jb.jobFinds("imbalance", weightMedium, codeImbalance, append(parts[d.Most].param(), fact.NS("ns", d.MaxNS), fact.NS("median", d.MedianNS),

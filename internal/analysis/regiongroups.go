@@ -61,13 +61,10 @@ func (tr *timelineReader) regionGroup(row *timeline.RegionRow, members []int) Re
 			out.ScopeNS = new(*r.ScopeNS + *cmp.Or(out.ScopeNS, new(int64)))
 		}
 		for _, k := range r.Top {
-			if top[k.Kernel] == nil {
-				top[k.Kernel] = &RegionKernel{Kernel: k.Kernel}
-			}
-			top[k.Kernel].Calls += k.Calls
-			top[k.Kernel].NS += k.NS
-			top[k.Kernel].OwnCalls += k.OwnCalls
-			top[k.Kernel].OwnNS += k.OwnNS
+			sum := entry(top, k.Kernel)
+			sum.Kernel = k.Kernel
+			sum.Calls, sum.NS = sum.Calls+k.Calls, sum.NS+k.NS
+			sum.OwnCalls, sum.OwnNS = sum.OwnCalls+k.OwnCalls, sum.OwnNS+k.OwnNS
 		}
 	}
 	out.Split = tr.tl.split(tr.tl.splitOf(ids, workKey{-1, -1}, row.Async > 0))

@@ -76,11 +76,10 @@ func (cr *counterReader) ncuTopKernels() {
 			c := pick.FromResult(l.res)
 			for path := range c.Enclosing() {
 				for _, i := range byPath[path] {
-					if sums[i] == nil {
-						sums[i] = &RegionKernel{Kernel: k}
-					}
-					sums[i].Calls++
-					sums[i].NS += int64(l.durationNS())
+					sum := entry(sums, i)
+					sum.Kernel = k
+					sum.Calls++
+					sum.NS += int64(l.durationNS())
 				}
 			}
 		}

@@ -71,3 +71,13 @@ func (r *Result) takeUse(u *useRows) {
 	r.Stages, r.Kernels, r.Regions, r.Workload = u.stages, u.kernels, u.regionRows, u.workload
 	r.Method.Assumptions = append(r.Method.Assumptions, u.assumptions...)
 }
+
+// entry is the value of a key, a new zero one where there is none yet.
+func entry[K comparable, V any](m map[K]*V, key K) *V {
+	v := m[key]
+	if v == nil {
+		v = new(V)
+		m[key] = v
+	}
+	return v
+}

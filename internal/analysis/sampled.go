@@ -95,11 +95,8 @@ func sampleRegions(t *timeline.Timeline) (regions []SampledRegion) {
 		if got == nil {
 			continue
 		}
-		s := byPath[path]
-		if s == nil {
-			s = &sum{SampledRegion: SampledRegion{Path: path}}
-			byPath[path] = s
-		}
+		s := entry(byPath, path)
+		s.Path = path
 		s.Instances++
 		s.SpanNS += span
 		s.add(got)

@@ -96,12 +96,11 @@ func (sv *savings) save(o Opportunity, ns float64, stage *Stage, inStage float64
 	sv.list = append(sv.list, o)
 }
 
-// An idleSaving is a change that takes away idle time of some causes.
+// An idleSaving is a change that takes away the idle time of a cause.
 type idleSaving struct {
-	kind, id      string
+	kind, cause   string // of Opportunity, of Split.Idle
 	title, assume fact.Code
 	how           []fact.Fact
-	causes        []string
 }
 
 // idleChanges are the changes that fit a stage, but for its launch gaps.
@@ -111,11 +110,11 @@ func (sv *savings) idleChanges(s *Stage) []idleSaving {
 		out, before = codeHostLess, codeAllocLess
 	}
 	return []idleSaving{
-		{"gaps", "graph", codeFewerNodes, codeAssumeNodes, []fact.Fact{fact.New(codeHowFuseNodes), fact.New(codeHowNodesTraced)}, []string{"graph"}},
-		{"host", "host", out, codeAssumeHost, sv.res.hostAdvice(s), []string{"host"}},
-		{"sync", "sync", codeWaitLess, codeAssumeSync, sv.res.advice(codeHowSync), []string{"sync"}},
-		{"copies", "copy", codeFewerCopies, codeAssumeCopies, sv.res.advice(codeHowCopies), []string{"copy"}},
-		{"alloc", "alloc", before, codeAssumeAlloc, sv.res.advice(codeHowAlloc), []string{"alloc"}},
+		{"gaps", "graph", codeFewerNodes, codeAssumeNodes, []fact.Fact{fact.New(codeHowFuseNodes), fact.New(codeHowNodesTraced)}},
+		{"host", "host", out, codeAssumeHost, sv.res.hostAdvice(s)},
+		{"sync", "sync", codeWaitLess, codeAssumeSync, sv.res.advice(codeHowSync)},
+		{"copies", "copy", codeFewerCopies, codeAssumeCopies, sv.res.advice(codeHowCopies)},
+		{"alloc", "alloc", before, codeAssumeAlloc, sv.res.advice(codeHowAlloc)},
 	}
 }
 
@@ -126,11 +125,8 @@ func (sv *savings) idleSavings(s *Stage) {
 	sv.loadSaving(s)
 	once := sv.stages.idleOnce(s)
 	for _, c := range sv.idleChanges(s) {
-		var ns int64
-		for _, id := range c.causes {
-			ns += once[id]
-		}
-		sv.saveIdle(s, Opportunity{ID: c.kind + "-" + c.id + "-" + s.Name, Kind: c.kind, Title: fact.New(c.title, s.param()), How: c.how, Assumes: because(c.assume), Evidence: s.idleEvidence(c.causes...), Estimated: true}, sv.stages.bounded(s, ns))
+		o := Opportunity{ID: c.kind + "-" + c.cause + "-" + s.Name, Kind: c.kind, Title: fact.New(c.title, s.param()), How: c.how, Assumes: because(c.assume), Evidence: s.idleEvidence(c.cause), Estimated: true}
+		sv.saveIdle(s, o, sv.stages.bounded(s, once[c.cause]))
 	}
 }
 

@@ -212,11 +212,7 @@ func (tl *timed) busyWithin(moments []moment, marked []bool) (ns int64) {
 	devices := map[int32]*device{}
 	byQueue := make([]*device, len(tl.t.Queues))
 	for q := range byQueue {
-		number := tl.t.Queues[q].Device
-		if devices[number] == nil {
-			devices[number] = &device{}
-		}
-		byQueue[q] = devices[number]
+		byQueue[q] = entry(devices, tl.t.Queues[q].Device)
 	}
 	for i, yes := range marked {
 		if !yes {

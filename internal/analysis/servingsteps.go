@@ -148,11 +148,8 @@ func addStepPart(to map[timeline.StepClassKey]map[string]*StepPart, w timeline.S
 		parts = map[string]*StepPart{}
 		to[w.StepClassKey] = parts
 	}
-	p := parts[name]
-	if p == nil {
-		p = &StepPart{Name: name}
-		parts[name] = p
-	}
+	p := entry(parts, name)
+	p.Name = name
 	p.Launches, p.NS = p.Launches+w.Launches, p.NS+w.NS
 }
 

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -114,9 +113,14 @@ func (s *useSum) add(k *Kernel, l LaunchSum) {
 }
 
 // most is the key with the largest value, the first by name of equal ones.
-func most[V int64 | float64](sums map[string]V) string {
-	keys := slices.SortedFunc(maps.Keys(sums), func(x, y string) int { return cmp.Or(cmp.Compare(sums[y], sums[x]), cmp.Compare(x, y)) })
-	return firstOf(keys)
+// It is "" where there is none.
+func most[K ~string, V int64 | float64](sums map[K]V) (best K) {
+	for _, key := range slices.Sorted(maps.Keys(sums)) {
+		if best == "" || sums[key] > sums[best] {
+			best = key
+		}
+	}
+	return best
 }
 
 // use leaves a number absent where launches of less than half of the GPU time were

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -285,7 +284,7 @@ func (ut *utilizer) fromCounters(s *Stage, index int, seconds float64, note []fa
 	}
 	if u, enough := base(counted.opsCover, "flops"); !enough {
 		s.HFU = append(s.HFU, u)
-	} else if dtype, ok := mostOf(counted.ops); !ok {
+	} else if dtype := most(counted.ops); dtype == "" {
 		u.Why = because(codeNoFloats)
 		if counted.opsCover < coveredShare {
 			u.Why = because(codeNoFloats, fact.Share("share", counted.opsCover))
@@ -336,9 +335,9 @@ func (ut *utilizer) executed(s *Stage, counted *stageCounts) {
 	if counted == nil || s.FLOPs == nil || *s.FLOPs <= 0 || s.Passes == 0 || !ut.self.alike() {
 		return
 	}
-	dtype, ok := mostOf(counted.ops)
+	dtype := most(counted.ops)
 	times := counted.ops[dtype] / float64(s.Passes) / *s.FLOPs
-	if !ok || counted.opsCover < spokenShare {
+	if dtype == "" || counted.opsCover < spokenShare {
 		return
 	}
 	ut.executedLess(s, counted)
@@ -392,15 +391,4 @@ func (ut *utilizer) executedLess(s *Stage, counted *stageCounts) {
 	}
 	s.explainHFU(fact.New(codeFewerThanModel, fact.Share("share", share), fact.Share("coverage", counted.opsCover)))
 	ut.notes.warnStage(s.Name, executedLess, fact.Share("share", share), fact.Share("coverage", counted.opsCover))
-}
-
-// mostOf is the type with the most operations; false where there are none.
-func mostOf(ops map[gpu.DType]float64) (gpu.DType, bool) {
-	types := slices.SortedFunc(maps.Keys(ops), func(x, y gpu.DType) int {
-		return cmp.Or(cmp.Compare(ops[y], ops[x]), cmp.Compare(x, y))
-	})
-	if len(types) == 0 {
-		return "", false
-	}
-	return types[0], true
 }

@@ -27,9 +27,7 @@ const (
 // verdicts make the verdict of the finding that matters most among those that
 // have one.
 var verdicts = map[fact.Code]func(*Result, fact.Fact) fact.Fact{
-	codeStraggler: func(_ *Result, f fact.Fact) fact.Fact {
-		return fact.New(codeVerdictRank, taken(f, "rank", "process", "ns", "share")...)
-	},
+	codeStraggler:   verdictOf(codeVerdictRank, "rank", "process", "ns", "share"),
 	codeLaunchBound: (*Result).launchVerdict,
 	codeStageIdle: func(_ *Result, f fact.Fact) fact.Fact {
 		return fact.New(codeVerdictIdle, append(taken(f, "stage", "cause"), fact.Share("share", 1-f.Number("busy_share")))...)
@@ -37,23 +35,22 @@ var verdicts = map[fact.Code]func(*Result, fact.Fact) fact.Fact{
 	codeStageBusy: func(_ *Result, f fact.Fact) fact.Fact {
 		return fact.New(codeVerdictBusy, append(taken(f, "stage", "limits"), fact.Share("share", f.Number("busy_share")))...)
 	},
-	codeNextToken: func(_ *Result, f fact.Fact) fact.Fact {
-		return fact.New(codeVerdictToken, taken(f, "period", "busy")...)
-	},
-	codeLimitedMostly: func(_ *Result, f fact.Fact) fact.Fact {
-		return fact.New(codeVerdictLimit, taken(f, "share", "kind")...)
-	},
-	codeLimitedOften: func(_ *Result, f fact.Fact) fact.Fact {
-		return fact.New(codeVerdictLimit, taken(f, "share", "kind")...)
-	},
-	codeKernelLimited: limitVerdict,
-	codeRegionLimited: limitVerdict,
-	codeLargestPart:   partVerdict,
-	codeLargestHalf:   partVerdict,
-	codeNoKernels:     func(*Result, fact.Fact) fact.Fact { return fact.New(codeVerdictNoWork) },
-	codeCleanTimes:    func(_ *Result, f fact.Fact) fact.Fact { return fact.New(codeVerdictTimes, taken(f, "total")...) },
-	codeDamaged:       func(*Result, fact.Fact) fact.Fact { return fact.New(codeVerdictDamage) },
-	codeLost:          func(*Result, fact.Fact) fact.Fact { return fact.New(codeVerdictDamage) },
+	codeNextToken:     verdictOf(codeVerdictToken, "period", "busy"),
+	codeLimitedMostly: verdictOf(codeVerdictLimit, "share", "kind"),
+	codeLimitedOften:  verdictOf(codeVerdictLimit, "share", "kind"),
+	codeKernelLimited: verdictOf(codeVerdictKernel, "kernel", "kind"),
+	codeRegionLimited: verdictOf(codeVerdictKernel, "region", "kind"),
+	codeLargestPart:   verdictOf(codeVerdictPart, "category", "share"),
+	codeLargestHalf:   verdictOf(codeVerdictPart, "category", "share"),
+	codeNoKernels:     verdictOf(codeVerdictNoWork),
+	codeCleanTimes:    verdictOf(codeVerdictTimes, "total"),
+	codeDamaged:       verdictOf(codeVerdictDamage),
+	codeLost:          verdictOf(codeVerdictDamage),
+}
+
+// verdictOf makes a verdict of some parameters of a finding.
+func verdictOf(code fact.Code, keys ...string) func(*Result, fact.Fact) fact.Fact {
+	return func(_ *Result, f fact.Fact) fact.Fact { return fact.New(code, taken(f, keys...)...) }
 }
 
 // Verdict is what the result says in one sentence.
@@ -69,16 +66,6 @@ func (r *Result) Verdict() fact.Fact {
 		return fact.New(codeVerdictServed, fact.NS("ttft", w.Stats.TTFT.P50), fact.NS("token", w.Stats.TPOT.P50))
 	}
 	return fact.New(codeVerdictNone)
-}
-
-// limitVerdict names what limits the kernel or the region of a finding.
-func limitVerdict(_ *Result, f fact.Fact) fact.Fact {
-	return fact.New(codeVerdictKernel, taken(f, "kernel", "region", "kind")...)
-}
-
-// partVerdict tells the category of kernels with most GPU time.
-func partVerdict(_ *Result, f fact.Fact) fact.Fact {
-	return fact.New(codeVerdictPart, taken(f, "category", "share")...)
 }
 
 // launchVerdict tells how long a stage waits for the host and what that can save.

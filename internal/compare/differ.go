@@ -80,24 +80,30 @@ var circumstances = []struct {
 	code    fact.Code
 	of      func(*Run) string
 	forbids []Claim
+	// told names what every run should tell: where one side does and a run of the other
+	// does not, nobody knows whether they differ. The GPU is asked of both. "" for others.
+	told string
 }{
-	{otherGPU, gpuNames, []Claim{claimCause}},
-	{otherDriver, func(r *Run) string { return r.Result.Environment.Driver }, []Claim{claimCause}},
-	{otherCUDA, func(r *Run) string { return r.Result.Environment.CUDA }, []Claim{claimCause}},
-	{otherCPU, func(r *Run) string { return r.Result.Environment.CPU }, []Claim{claimCause}},
-	{otherNsys, func(r *Run) string { return r.Result.Environment.Nsys }, []Claim{claimWall}},
-	{otherNcu, func(r *Run) string { return r.Result.Environment.Ncu }, nil},
-	{otherSoftware, func(r *Run) string { return factList(r.Result.Environment.Software) }, []Claim{claimCause}},
-	{otherModel, modelOf, []Claim{claimTimes, claimTotals}},
-	{otherInputs, shapeOf, []Claim{claimTimes, claimTotals}},
-	{otherAnnotation, annotation, []Claim{claimRegions, claimWall}},
-	{otherScope, scopeOf, []Claim{claimTotals}},
-	{otherPasses, passesOf, []Claim{claimTotals}},
-	{otherLoad, loadOf, []Claim{claimTimes, claimTotals}},
-	{otherWorld, worldOf, []Claim{claimTotals, claimRanks}},
-	{otherRank, detailedRank, []Claim{claimTotals, claimRegions, claimKernels}},
-	{otherTrace, func(r *Run) string { return r.Config["pipeline.nsys.cuda_graph_trace"] }, []Claim{claimKernels, claimTotals}},
+	{otherGPU, gpuNames, []Claim{claimCause}, toldGPU},
+	{otherDriver, func(r *Run) string { return r.Result.Environment.Driver }, []Claim{claimCause}, "driver"},
+	{otherCUDA, func(r *Run) string { return r.Result.Environment.CUDA }, []Claim{claimCause}, "cuda"},
+	{otherCPU, func(r *Run) string { return r.Result.Environment.CPU }, []Claim{claimCause}, ""},
+	{otherNsys, func(r *Run) string { return r.Result.Environment.Nsys }, []Claim{claimWall}, "nsys"},
+	{otherNcu, func(r *Run) string { return r.Result.Environment.Ncu }, nil, ""},
+	{otherSoftware, func(r *Run) string { return factList(r.Result.Environment.Software) }, []Claim{claimCause}, ""},
+	{otherModel, modelOf, []Claim{claimTimes, claimTotals}, "model"},
+	{otherInputs, shapeOf, []Claim{claimTimes, claimTotals}, "inputs"},
+	{otherAnnotation, annotation, []Claim{claimRegions, claimWall}, ""},
+	{otherScope, scopeOf, []Claim{claimTotals}, ""},
+	{otherPasses, passesOf, []Claim{claimTotals}, ""},
+	{otherLoad, loadOf, []Claim{claimTimes, claimTotals}, ""},
+	{otherWorld, worldOf, []Claim{claimTotals, claimRanks}, ""},
+	{otherRank, detailedRank, []Claim{claimTotals, claimRegions, claimKernels}, ""},
+	{otherTrace, func(r *Run) string { return r.Config["pipeline.nsys.cuda_graph_trace"] }, []Claim{claimKernels, claimTotals}, ""},
 }
+
+// toldGPU is the circumstance without which no other matters.
+const toldGPU = "gpu"
 
 // differ lists what differs between the sides, and within one.
 func differ(base, fresh []Run) Differ {
@@ -111,17 +117,6 @@ func differ(base, fresh []Run) Differ {
 	return slices.Concat(d, unknown(base, fresh), sharedProcesses(base, fresh), configDiffer(base, fresh), conditionsDiffer(base, fresh))
 }
 
-// told are the circumstances that a run should tell, with the name of each. Where
-// one side tells it and a run of the other does not, nobody knows whether they
-// differ; the GPU is asked of both.
-var told = []struct {
-	name string
-	of   func(*Run) string
-}{
-	{"gpu", gpuNames}, {"driver", func(r *Run) string { return r.Result.Environment.Driver }}, {"cuda", func(r *Run) string { return r.Result.Environment.CUDA }},
-	{"nsys", func(r *Run) string { return r.Result.Environment.Nsys }}, {"model", modelOf}, {"inputs", shapeOf},
-}
-
 // unknown lists what a side does not tell of its circumstances.
 func unknown(base, fresh []Run) (d Differ) {
 	for _, side := range []struct {
@@ -129,10 +124,10 @@ func unknown(base, fresh []Run) (d Differ) {
 		runs, other []Run
 	}{{"base", base, fresh}, {"new", fresh, base}} {
 		var missing []string
-		for _, c := range told {
-			silent := slices.ContainsFunc(side.runs, func(r Run) bool { return r.Result != nil && c.of(&r) == "" })
-			if silent && (c.name == "gpu" || len(values(side.other, c.of)) > 0) {
-				missing = append(missing, c.name)
+		for _, c := range circumstances {
+			silent := c.told != "" && slices.ContainsFunc(side.runs, func(r Run) bool { return r.Result != nil && c.of(&r) == "" })
+			if silent && (c.told == toldGPU || len(values(side.other, c.of)) > 0) {
+				missing = append(missing, c.told)
 			}
 		}
 		if len(missing) > 0 {

@@ -51,21 +51,15 @@ func (c *Comparison) find(k Key) *Row {
 	return nil
 }
 
-// Said is the verdict on a row as a fact.
+// saidVerdicts are the verdicts that say all by themselves.
+var saidVerdicts = map[Verdict]fact.Code{Faster: verdictFaster, Slower: verdictSlower, NoChange: verdictNoChange, More: verdictMore, Fewer: verdictFewer}
+
+// AsFact is the verdict on a row as a fact.
 func (r *Row) AsFact() fact.Fact {
-	switch r.Verdict {
-	case Faster:
-		return fact.New(verdictFaster)
-	case Slower:
-		return fact.New(verdictSlower)
-	case NoChange:
-		return fact.New(verdictNoChange)
-	case More:
-		return fact.New(verdictMore)
-	case Fewer:
-		return fact.New(verdictFewer)
-	}
+	code, said := saidVerdicts[r.Verdict]
 	switch {
+	case said:
+		return fact.New(code)
 	case r.Status == OnlyNew:
 		return fact.New(verdictNew)
 	case r.Status == Gone:

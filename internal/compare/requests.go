@@ -72,14 +72,10 @@ func (s *samples) addRequests(r *analysis.Result) {
 				note(Key{Request, v.name, v.metric}, clock, x)
 			}
 		}
-		if w.CacheUse != nil {
-			note(cacheUse, clock, *w.CacheUse)
-		}
-		if w.Memory != nil {
-			note(memoryPeak, clock, *w.Memory)
-		}
-		if w.GPUMemory != nil {
-			note(memoryUsed, clock, *w.GPUMemory)
+		for k, x := range map[Key]*float64{cacheUse: w.CacheUse, memoryPeak: w.Memory, memoryUsed: w.GPUMemory} {
+			if x != nil {
+				note(k, clock, *x)
+			}
 		}
 	}
 	order := []Key{}
