@@ -140,8 +140,8 @@ func stageFamilies(r *analysis.Result) []family {
 				times.add(*t.ms/1e3, stage, label{"times", t.times})
 			}
 		}
-		if st.Split.WallNS > 0 {
-			busy.add(float64(st.Split.BusyNS)/float64(st.Split.WallNS), stage)
+		if st.Split.BusyShare != nil {
+			busy.add(*st.Split.BusyShare, stage)
 			launches.add(float64(st.Kernels), stage)
 		}
 		if st.TokensPS != nil {

@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/engine"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -43,7 +45,7 @@ func writePerfetto(ctx context.Context, s *Source, w io.Writer) ([]string, error
 		err = s.writeConditions(out, spans)
 	}
 	if dropped > 0 {
-		notes = append(notes, fmt.Sprintf("%d events overlap so much that no track could hold them, and are left out", dropped))
+		notes = append(notes, message.Phrase("perfetto-dropped", dropped))
 	}
 	return append(said, notes...), err
 }
@@ -128,7 +130,8 @@ func (p *perfetto) describe() {
 	}
 	p.configs = make([]string, len(e.Configs))
 	for i, c := range e.Configs {
-		p.configs[i] = fmt.Sprintf("grid %dx%dx%d block %dx%dx%d", c.Grid[0], c.Grid[1], c.Grid[2], c.Block[0], c.Block[1], c.Block[2])
+		dims := func(d [3]int32) string { return fmt.Sprintf("%dx%dx%d", d[0], d[1], d[2]) }
+		p.configs[i] = message.Phrase("grid-block", dims(c.Grid), dims(c.Block))
 	}
 }
 
@@ -157,16 +160,17 @@ func (p *perfetto) stream(kind string, at uint32) *lanes {
 		return l
 	}
 	q := &p.e.Queues[at]
-	name := fmt.Sprintf("stream %d", q.Stream)
+	process, context, other := "", "", ""
 	if len(p.e.Processes) > 1 && int(q.Process) < len(p.e.Processes) {
-		name = fmt.Sprintf("process %d, stream %d", p.e.Processes[q.Process].PID, q.Stream)
+		process = strconv.Itoa(p.e.Processes[q.Process].PID)
 	}
 	if q.Context > 1 {
-		name += fmt.Sprintf(", context %d", q.Context)
+		context = fmt.Sprint(q.Context)
 	}
 	if kind != "kernels" {
-		name += " " + kind
+		other = kind
 	}
+	name := message.Phrase("stream-track", process, fmt.Sprint(q.Stream), context, other)
 	return p.lane(laneKey{kind, at, 0}, p.gpu(q.Device), name)
 }
 
@@ -175,7 +179,7 @@ func (p *perfetto) gpu(device int32) uint64 {
 	if id, ok := p.gpus[device]; ok {
 		return id
 	}
-	name := fmt.Sprintf("%sGPU %d", p.prefix, device)
+	name := p.prefix + message.Phrase("gpu", device)
 	for _, g := range p.e.GPUs {
 		if g.CUDADevice == int(device) {
 			name += " " + clean(g.Name)
@@ -256,12 +260,18 @@ func (p *perfetto) kernelEvents(ctx context.Context) error {
 	return err
 }
 
-// copyKinds are CUPTI's numbers of the kinds that occur; others are shown as their number.
-var copyKinds = map[uint8]string{1: "host to device", 2: "device to host", 8: "device to device", 10: "peer to peer"}
+// copyName names a copy by CUPTI's number of its kind.
+func copyName(kind uint8) string {
+	id := strconv.Itoa(int(kind))
+	if name := message.Label("copy", id); name != id {
+		return name
+	}
+	return message.Phrase("copy-of-kind", id)
+}
 
 // memory writes copies, sets and graphs that were traced as a whole.
 func (p *perfetto) memory(context.Context) error {
-	w := window{emit: p.emit}
+	w, setMemory := window{emit: p.emit}, message.Phrase("set-memory")
 	put := func(kind, name string, op timeline.Op, bytes int64) {
 		process := p.e.Queues[op.Queue].Process
 		if !p.keep(process, op.Correlation) {
@@ -275,12 +285,11 @@ func (p *perfetto) memory(context.Context) error {
 		switch op.Kind {
 		case timeline.OpCopy:
 			c := &p.e.Copies[op.Index]
-			kind := copyKinds[c.Kind]
-			put("copies", "copy "+cmp.Or(kind, fmt.Sprintf("of kind %d", c.Kind)), op, c.Bytes)
+			put("copies", copyName(c.Kind), op, c.Bytes)
 		case timeline.OpSet:
-			put("copies", "set memory", op, p.e.Sets[op.Index].Bytes)
+			put("copies", setMemory, op, p.e.Sets[op.Index].Bytes)
 		case timeline.OpGraph:
-			put("graphs", fmt.Sprintf("CUDA graph %d", p.e.Graphs[op.Index].Graph), op, -1)
+			put("graphs", message.Phrase("cuda-graph", fmt.Sprint(p.e.Graphs[op.Index].Graph)), op, -1)
 		}
 	})
 	w.close()
@@ -312,7 +321,7 @@ func (p *perfetto) thread(at uint32) *lanes {
 	l := p.lanes[key]
 	if l == nil {
 		own := p.threads[at]
-		l = p.lane(key, own, "CUDA calls")
+		l = p.lane(key, own, message.Phrase("cuda-calls"))
 		more := l.add
 		l.add = func(lane int) uint64 {
 			if lane == 0 {
@@ -357,7 +366,7 @@ func (p *perfetto) ranges(context.Context) error {
 	for i := range p.e.Overhead {
 		o := &p.e.Overhead[i]
 		if int(o.Thread) < len(p.threads) {
-			w.put(slice{start: o.Start, end: o.End, on: p.lane(laneKey{"overhead", o.Thread, 0}, p.threads[o.Thread], "profiler overhead"), name: clean(p.e.Name(o.Name)), bytes: -1})
+			w.put(slice{start: o.Start, end: o.End, on: p.lane(laneKey{"overhead", o.Thread, 0}, p.threads[o.Thread], message.Phrase("profiler-overhead")), name: clean(p.e.Name(o.Name)), bytes: -1})
 		}
 	}
 	w.close()
@@ -366,10 +375,11 @@ func (p *perfetto) ranges(context.Context) error {
 
 // stepName is what a step of a serving engine computes, and for how many sequences.
 func stepName(s engine.Step) string {
+	batch := ""
 	if n := s.Batch(); n >= 0 {
-		return fmt.Sprintf("%s, batch %d", s.Kind, n)
+		batch = strconv.Itoa(n)
 	}
-	return string(s.Kind)
+	return message.Phrase("step-kind", s.Kind, batch)
 }
 
 // nvtx is the track of ranges or marks of a domain on a thread.
@@ -378,17 +388,14 @@ func (p *perfetto) nvtx(kind string, thread, domain uint32) *lanes {
 	if l := p.lanes[key]; l != nil {
 		return l
 	}
-	name := "NVTX"
-	if d := clean(p.e.DomainName(domain)); d != "" {
-		name += " " + d
-	}
+	id := "nvtx-track"
 	switch kind {
 	case timeline.StartEnd.String():
-		name += ", start and end"
+		id = "nvtx-track-start-end"
 	case "marks":
-		name += ", marks"
+		id = "nvtx-track-marks"
 	}
-	return p.lane(key, p.threads[thread], name)
+	return p.lane(key, p.threads[thread], message.Phrase(id, clean(p.e.DomainName(domain))))
 }
 
 // samples writes a counter track for each metric that was sampled.
@@ -408,7 +415,7 @@ func (p *perfetto) samples(ctx context.Context, f *nsys.File) error {
 		if !ok {
 			parent, ok := parents[s.Source]
 			if !ok {
-				parent = p.out.track(0, fmt.Sprintf("%ssampled metrics %d", p.prefix, len(parents)), nil)
+				parent = p.out.track(0, p.prefix+message.Phrase("sampled-track", len(parents)), nil)
 				parents[s.Source] = parent
 			}
 			name, unit := sampleUnit(s.Metric)

@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -41,7 +40,7 @@ func (s *Source) clocks(ctx context.Context) (plan clockPlan, notes []string, er
 			return plan, nil, err
 		}
 		if !known {
-			return plan, []string{fmt.Sprintf("%s does not tell when it was captured: the timelines are not aligned", s.relative(path))}, nil
+			return plan, []string{message.Phrase("timelines-not-aligned", s.relative(path))}, nil
 		}
 	}
 	plan.utc = true
@@ -104,14 +103,14 @@ func spanOf(s *timeline.Session, shift int64) (span, bool) {
 // conditionCounters are what nvidia-smi sampled, with the units of the trace: base units, so
 // clocks are in Hz.
 var conditionCounters = []struct {
-	name, unit string
-	of         func(*runs.Condition) float64
+	id, unit string // message has the name of the ID
+	of       func(*runs.Condition) float64
 }{
-	{"SM clock", "Hz", func(c *runs.Condition) float64 { return c.ClockSM * 1e6 }},
-	{"memory clock", "Hz", func(c *runs.Condition) float64 { return c.ClockMem * 1e6 }},
+	{"sm-clock", "Hz", func(c *runs.Condition) float64 { return c.ClockSM * 1e6 }},
+	{"memory-clock", "Hz", func(c *runs.Condition) float64 { return c.ClockMem * 1e6 }},
 	{"power", "W", func(c *runs.Condition) float64 { return c.PowerW }},
 	{"temperature", "C", func(c *runs.Condition) float64 { return c.TempC }},
-	{"memory in use", "B", func(c *runs.Condition) float64 { return c.MemoryMiB * (1 << 20) }},
+	{"memory-used", "B", func(c *runs.Condition) float64 { return c.MemoryMiB * (1 << 20) }},
 	{"utilization", "%", func(c *runs.Condition) float64 { return c.Utilization }},
 	{"throttled", "", func(c *runs.Condition) float64 {
 		if c.Throttled != "" {
@@ -145,9 +144,9 @@ func (s *Source) writeConditions(out *perfettoWriter, spans []span) error {
 			k := key{c.GPU, n}
 			if tracks[k] == 0 {
 				if parents[c.GPU] == 0 {
-					parents[c.GPU] = out.track(0, fmt.Sprintf("nvidia-smi, GPU %d", c.GPU), nil)
+					parents[c.GPU] = out.track(0, message.Phrase("smi-track", c.GPU), nil)
 				}
-				tracks[k] = out.track(parents[c.GPU], counter.name, counterFields(counter.unit))
+				tracks[k] = out.track(parents[c.GPU], message.Label("condition", counter.id), counterFields(counter.unit))
 			}
 			out.begin(counterValue, tracks[k])
 			out.value(v)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -174,12 +175,10 @@ func (p *pprofWriter) profile(s *Source, counted map[string]work) *profile.Profi
 	}
 	prof.Comments = []string{s.Version + ": " + clean(s.Run)}
 	if s.Region != "" {
-		prof.Comments = append(prof.Comments, "launches of the region "+clean(s.Region))
+		prof.Comments = append(prof.Comments, message.Phrase("pprof-region", clean(s.Region)))
 	}
 	if len(counted) > 0 && total > 0 {
-		prof.Comments = append(prof.Comments, fmt.Sprintf(
-			"dram_bytes and flops: counted on one launch of each kernel, grid and block, and taken for each of its launches; kernels with %.1f %% of the GPU time were counted, the others have 0",
-			100*float64(covered)/float64(total)))
+		prof.Comments = append(prof.Comments, message.Phrase("pprof-counted", fmt.Sprintf("%.1f %%", 100*float64(covered)/float64(total))))
 	}
 	return prof
 }

@@ -36,17 +36,14 @@ func eachRank(r *analysis.Result, visit func(i int, p *analysis.Part)) {
 // rankFamilies are the numbers of each rank of a job; the other families are
 // about the rank that deepprof_run_info names.
 func rankFamilies(r *analysis.Result) []family {
-	inSeconds := func(name, help string) family {
-		return family{name: "deepprof_rank_" + name + "_seconds", unit: "seconds", help: help}
-	}
-	wall := inSeconds("wall", "From the first to the last event of a rank.")
-	busy := inSeconds("gpu_busy", "Time in which the GPUs of a rank ran anything.")
-	communication := inSeconds("communication", "Time in which kernels of a rank exchanged data, by union of intervals.")
-	exposed := inSeconds("exposed", "The part of it in which no other kernel ran.")
-	wait := inSeconds("wait", "Time that a rank waited for the last one in matched collectives.")
-	lateBy := inSeconds("late", "How much later than the median of the others a rank came to collectives, in all.")
+	wall := family{name: "deepprof_rank_wall_seconds", unit: "seconds", help: "From the first to the last event of a rank."}
+	busy := family{name: "deepprof_rank_gpu_busy_seconds", unit: "seconds", help: "Time in which the GPUs of a rank ran anything."}
+	communication := family{name: "deepprof_rank_communication_seconds", unit: "seconds", help: "Time in which kernels of a rank exchanged data, by union of intervals."}
+	exposed := family{name: "deepprof_rank_exposed_seconds", unit: "seconds", help: "The part of it in which no other kernel ran."}
+	wait := family{name: "deepprof_rank_wait_seconds", unit: "seconds", help: "Time that a rank waited for the last one in matched collectives."}
+	lateBy := family{name: "deepprof_rank_late_seconds", unit: "seconds", help: "How much later than the median of the others a rank came to collectives, in all."}
 	late := family{name: "deepprof_rank_late_collectives", help: "Matched collectives that a rank came last to."}
-	stages := inSeconds("stage", "Mean time of a pass of a stage in a rank under Nsight Systems.")
+	stages := family{name: "deepprof_rank_stage_seconds", unit: "seconds", help: "Mean time of a pass of a stage in a rank under Nsight Systems."}
 	eachRank(r, func(i int, p *analysis.Part) {
 		of := rankLabels(p.Of)
 		wall.add(seconds(p.WallNS), of...)

@@ -36,13 +36,10 @@ func requestFamilies(r *analysis.Result) []family {
 	if r.Serving == nil {
 		return nil
 	}
-	inSeconds := func(name, help string) family {
-		return family{name: "deepprof_request_" + name + "_seconds", unit: "seconds", help: help}
-	}
-	ttft := inSeconds("ttft", "From sending a request to its first token.")
-	tpot := inSeconds("tpot", "Time per token of a request after its first.")
-	itl := inSeconds("itl", "Between two tokens that follow each other.")
-	e2e := inSeconds("e2e", "From sending a request to its end.")
+	ttft := family{name: "deepprof_request_ttft_seconds", unit: "seconds", help: "From sending a request to its first token."}
+	tpot := family{name: "deepprof_request_tpot_seconds", unit: "seconds", help: "Time per token of a request after its first."}
+	itl := family{name: "deepprof_request_itl_seconds", unit: "seconds", help: "Between two tokens that follow each other."}
+	e2e := family{name: "deepprof_request_e2e_seconds", unit: "seconds", help: "From sending a request to its end."}
 	tokens := family{name: "deepprof_request_tokens_per_second", help: "Tokens that clients received per second."}
 	requests := family{name: "deepprof_request_ended_per_second", help: "Requests that ended well per second."}
 	good := family{name: "deepprof_request_good_per_second", help: "Requests that met the target of latency per second."}

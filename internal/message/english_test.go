@@ -15,18 +15,23 @@ import (
 	"testing"
 )
 
-// upperHalf are the packages whose results are worded here and nowhere else.
-var upperHalf = []string{"analysis", "capture", "compare", "doctor", "experiment", "pick", "pipeline", "report", "report/folder", "report/html", "runs", "serving", "show", "workload"}
+// upperHalf are the packages whose results are worded here and nowhere else. In those that
+// write for people a single word beside a blank is a part of a sentence: no such part may
+// stand there, or the sentence would be made there.
+var (
+	upperHalf = []string{"analysis", "capture", "compare", "doctor", "pick", "pipeline", "runs", "serving", "workload"}
+	renderers = []string{"experiment", "export", "report", "report/folder", "report/html", "show", "web"}
+)
 
 // Texts that are no words about a result, by where they stand. An error is worded
 // where it happens, by design; a declared table has titles, help and legend in its
-// own row, as has a command its help.
+// own row, as have a command, a metric and a route of the API their help.
 var (
-	errorMakers = []string{"fmt.Errorf", "errors.New", "usagef", "usage", "cannot", "panic", "regexp.MustCompile", "byParam"}
-	declared    = []string{"Title", "Help", "Legend", "Words", "Short", "Long", "Example"}
-	paramTypes  = []string{"Param"} // flags of views: name and help
+	errorMakers = []string{"fmt.Errorf", "errors.New", "usagef", "usage", "cannot", "refused", "noReport", "panic", "regexp.MustCompile", "byParam"}
+	declared    = []string{"Title", "Help", "Legend", "Words", "Short", "Long", "Example", "help", "description", "Description"}
+	paramTypes  = []string{"Param", "route", "problem"} // flags of views and routes: name and help; errors of the API
 	// matchers hold a text against what another program printed.
-	matchers = []string{"strings.Contains", "strings.HasPrefix", "strings.HasSuffix", "strings.EqualFold", "strings.CutPrefix", "strings.Cut", "strings.Index"}
+	matchers = []string{"strings.Contains", "strings.HasPrefix", "strings.HasSuffix", "strings.EqualFold", "strings.CutPrefix", "strings.CutSuffix", "strings.TrimPrefix", "strings.TrimSuffix", "strings.Cut", "strings.Index"}
 )
 
 // otherText are the literals that are no words about a result, by why.
@@ -57,7 +62,19 @@ var otherText = map[string][]string{
 	},
 	"command lines, package names, a policy of HTTP, the name of a test suite": {
 		"deepprof runs clean", "deepprof compare", "libdw1 or elfutils-libs", "libelf1 or elfutils-libelf", "libssh-4 or libssh", "libglib2.0-0 or glib2",
-		"img-src data:",
+		"img-src data:", "show ", "metrics --dump", "metrics --raw",
+	},
+	"units":               {" ms", " ns", " ms)", "%.1f GB", "%.0f GB/s", "%.1f MB", "Hz"},
+	"names of benchmarks": {"Kernel", "Stage", "Rank", "Step", "Sampled", "Requests"},
+	"names of processes of a run, which baselines store": {"%s, repeat %s"},
+	"what formats and protocols ask for": {
+		"# EOF\n", "# HELP %s %s\n# TYPE %s gauge\n", "# UNIT %s %s\n", "::%s title=%s::%s\n", "Problem", "text/javascript; charset=utf-8", "text/html; charset=utf-8",
+		"const words = %s;\n", "GET /", "GET /words.js", "POST /login", "Bearer", "Origin", "Location", "deepprof cookie\x00",
+	},
+	"policies of pages": {
+		"default-src 'none'", "script-src '", "style-src '", "base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+		"sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 	},
 	"lines of shell scripts that deepprof writes": {
 		"# As it stands, this replaces files of the run, which then no longer fit its reports. To repeat the capture put another path after ",
@@ -78,7 +95,11 @@ var otherText = map[string][]string{
 // only state codes.
 func TestWordsHaveOneHome(t *testing.T) {
 	used := map[string]bool{}
-	for _, pkg := range upperHalf {
+	for _, pkg := range slices.Concat(upperHalf, renderers) {
+		said := twoWords
+		if slices.Contains(renderers, pkg) {
+			said = anyWord
+		}
 		files, err := filepath.Glob(filepath.Join("..", pkg, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pkg, len(files), err)
@@ -91,7 +112,7 @@ func TestWordsHaveOneHome(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for line, text := range english(t, path, src) {
+			for line, text := range english(t, path, src, said) {
 				if used[text] = true; !slices.ContainsFunc(slices.Collect(maps.Values(otherText)), func(list []string) bool { return slices.Contains(list, text) }) {
 					t.Errorf("%s:%d: the words of %q belong into internal/message", path, line, text)
 				}
@@ -119,21 +140,42 @@ func f(line string) error {
 	}
 }`
 	var got []string
-	for _, text := range english(t, "p.go", []byte(src)) {
+	for _, text := range english(t, "p.go", []byte(src), twoWords) {
 		got = append(got, text)
 	}
 	if !slices.Equal(got, []string{"not an enumeration", "the GPU waits"}) {
 		t.Errorf("found %q", got)
 	}
+	for text, want := range map[string]bool{
+		", %d registers a thread": true, " waves": true, ", by ": true, " of a part": true, "%d rows": true, "NVIDIA's rule, %s%s: %s": true, "idle: ": true, "None.": true, "Counted": true,
+		"%s: %s": false, "%dx%dx%d": false, "_ns": false, "short_name": false, "%-9s %s\n": false, " (": false, "kernel": false, "MFU": false,
+	} {
+		if anyWord(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
 }
 
-var twoWords = regexp.MustCompile(`[A-Za-z]{2,}[,;:.)']* +\(?[A-Za-z]{2,}`)
+var (
+	wordPair     = regexp.MustCompile(`[A-Za-z]{2,}[,;:.)']* +\(?[A-Za-z]{2,}`)
+	verb         = regexp.MustCompile(`%[-+# 0]*[0-9*]*(\.[0-9*]+)?[a-zA-Z%]`)
+	wordAndBlank = regexp.MustCompile(`[A-Za-z]{2,}[,;:.)']* | \(?[A-Za-z]{2,}|^[A-Z][a-z]+[.:]?$`)
+)
 
-// english yields the literals of a file with two words in a row, by their line.
+// twoWords tells a text that says something by itself.
+func twoWords(s string) bool { return wordPair.MatchString(s) }
+
+// anyWord tells also a part of a sentence, such as ", %d waves", and a word that a sentence or
+// a cell begins with. A word in lower case alone is a key or a code.
+func anyWord(s string) bool {
+	return wordAndBlank.MatchString(strings.TrimRight(verb.ReplaceAllString(s, "%"), "\n"))
+}
+
+// english yields the literals of a file that say something, by their line.
 // Text that the program compares with is read, not said; a constant of a declared
 // type is a value of an enumeration; a literal of several lines is a program or a
 // style sheet, and one that begins with "<" is markup.
-func english(t *testing.T, path string, src []byte) iter.Seq2[int, string] {
+func english(t *testing.T, path string, src []byte, said func(string) bool) iter.Seq2[int, string] {
 	t.Helper()
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, src, parser.SkipObjectResolution)
@@ -162,13 +204,19 @@ func english(t *testing.T, path string, src []byte) iter.Seq2[int, string] {
 			case *ast.ValueSpec:
 				name := n.Names[0].Name
 				return n.Type == nil && !strings.HasSuffix(name, "Legend") && !strings.HasSuffix(name, "Help")
+			case *ast.AssignStmt:
+				field, ok := n.Lhs[0].(*ast.SelectorExpr)
+				return !ok || !slices.Contains(declared, field.Sel.Name)
 			case *ast.KeyValueExpr:
+				if key, ok := literal(n.Key); ok {
+					return !slices.Contains(declared, key)
+				}
 				key, ok := n.Key.(*ast.Ident)
 				return !ok || !slices.Contains(declared, key.Name)
 			case *ast.BasicLit:
 				s, err := strconv.Unquote(n.Value)
 				program := strings.HasPrefix(n.Value, "`") && strings.Contains(s, "\n") || strings.HasPrefix(s, "<")
-				if n.Kind == token.STRING && err == nil && !program && twoWords.MatchString(s) {
+				if n.Kind == token.STRING && err == nil && !program && said(s) {
 					yield(set.Position(n.Pos()).Line, s)
 				}
 			}

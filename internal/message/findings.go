@@ -14,6 +14,7 @@ var findingLabels = map[string]map[string]string{
 	},
 	"base":     {"gpu_time": "GPU time", "gpu_time_outside_graphs": "GPU time outside CUDA graphs", "timeline": "the timeline"},
 	"saving":   {"bound": "at most", "estimate": "about"},
+	"bound-of": {"bound": "Upper bound", "estimate": "Estimate"},
 	"times-of": {"clean": "unprofiled", "nsys": "under nsys"},
 	"times":    {"clean": "on average in the unprofiled run", "nsys": "under nsys"},
 	"clock":    {"workload": "its own clock", "range": "the NVTX range"},
@@ -31,7 +32,7 @@ var findingLabels = map[string]map[string]string{
 		"alloc": "allocation", "others": "work of other regions", "none": "no work given",
 	},
 	// For how much of the time of several kernels a limiter holds.
-	"holds": {"all": "", "mostly": "mostly ", "partly": "partly "},
+	"holds": {"all": "", "mostly": "mostly", "partly": "partly"},
 	"idle": {
 		"none": "no launch is under way", "python": "host code between CUDA calls", "host": "long stretches of host code", "launch": "launch calls and their latency",
 		"graph": "gaps between the nodes of CUDA graphs", "call": "other CUDA calls", "sync": "waiting in synchronization", "copy": "memory copies and sets", "alloc": "allocation", "others": "work of other regions",

@@ -124,7 +124,7 @@ func sayEnding(f fact.Fact, pick func(words) string, end string) string {
 	if !ok || codesOnly {
 		return raw(f)
 	}
-	e, t := expander{f.Params, pick, end}, pick(w)
+	e, t := expander{params: f.Params, pick: pick, end: end}, pick(w)
 	s := e.expand(t)
 	if e.beginsWithProgram(t) { // names of stages stay as they are
 		return "T" + s[1:]
@@ -190,6 +190,8 @@ type expander struct {
 	params fact.Params
 	pick   func(words) string
 	end    string // written after each full stop of a template and each fact of a list; "" usually
+	// zeroAbsent: a count of 0 leaves out the brackets around it. A fact that states 0 says so.
+	zeroAbsent bool
 }
 
 // sentenceEnd separates sentences while one is made; no text holds it.
@@ -287,17 +289,18 @@ func (e expander) param(name string) (string, bool) {
 	name, whole := strings.CutSuffix(name, ".")
 	key, nouns, counted := strings.Cut(name, ":")
 	v, ok := e.params[key]
+	there := !e.zeroAbsent || v.Kind != fact.KindCount || v.Number != 0
 	switch {
 	case !ok:
 		return "{" + key + "}", false
 	case whole:
 		return sentences(v.Facts, e.pick, e.end+" "), true
 	case !counted:
-		return Value(v), true
+		return Value(v), there
 	}
 	one, many, _ := strings.Cut(nouns, "|")
 	if v.Number == 1 {
 		return "1 " + one, true
 	}
-	return Value(v) + " " + many, true
+	return Value(v) + " " + many, there
 }

@@ -78,7 +78,7 @@ var pageTexts = map[string]string{
 	"flame-help-wall":     "Double-click a region, or press Z, to zoom to it. The lowest boxes are kernels, colored by category; gray stands for the many that take little, and what is left empty is time without a kernel.",
 	"region-launch-bound": "The GPU waits {time} for launches there, under nsys.", "region-kernels": "Kernels inside, by time", "of-region": "Of the region", "not-in-page": "not in this page",
 	"region-counters": "Counters by {method}[, covering {share} of its GPU time][ ({own} outside nested ranges)].", "region-not-counted": "Nothing in it was counted.",
-	"inclusive": "Inclusive", "exclusive": "Exclusive", "exclusive-help": "Launches outside nested ranges", "exclusive-absent": "No launch outside nested ranges has a counter for it", "share-counted": ", {share} counted",
+	"inclusive": "Inclusive", "exclusive": "Exclusive", "exclusive-help": "Launches outside nested ranges", "exclusive-absent": "No launch outside nested ranges has a counter for it", "counter-how": "{how}[, {share} counted]",
 	"modules": "Modules", "modules-label": "Modules by GPU time. Enter zooms.",
 
 	"requests-short": "Requests", "requests-table": "What clients saw in each window", "next-token": "Where the {time} to the next token go", "next-token-table": "Where the time of the next token goes", "as-table": "As a table",
@@ -135,7 +135,7 @@ var pageTexts = map[string]string{
 
 	"use": "MFU, HFU and MBU", "use-short": "MFU and MBU", "use-table": "MFU, HFU and MBU per stage",
 	"use-lead": "Work achieved over the peak of this GPU: the model's floating-point operations (MFU), those that the hardware executed (HFU) and memory traffic (MBU).",
-	"use-clocks": "The peak of MFU is at {peak}: what the GPU could do at most. The roofline draws the same limit at {roof}, because each counted kernel is held against what was " +
+	"use-clocks": "The peak of MFU is at {peak}: what the GPU could do at most. The roofline has the same limit at {roof}, because each counted kernel is held against what was " +
 		"possible while it was counted.",
 	"highest-clock": "the highest clock of the device", "counted-clock": "the clock at which ncu counted",
 
@@ -153,7 +153,7 @@ var pageTexts = map[string]string{
 	"regions-whole": "Regions measured as a whole", "regions-whole-note": "by ncu; there is no timeline", "kernels-counted": "Kernels counted", "by-ncu": "by ncu",
 	"memory-sets": "Memory sets", "copies": "Copies",
 
-	"environment": "Environment", "environment-host": "Host", "environment-cpu": "CPU", "environment-os": "System", "environment-driver": "Driver", "environment-cuda": "CUDA",
+	"environment": "Environment", "environment-host": "Host", "environment-cpu": "CPU", "environment-os": "Operating system", "environment-driver": "Driver", "environment-cuda": "CUDA",
 	"environment-nsys": "Nsight Systems", "environment-ncu": "Nsight Compute", "environment-kind": "Kind", "environment-model": "Model", "environment-family": "Family",
 	"environment-parameters": "Parameters", "environment-weights": "Weights", "environment-layers": "Layers", "environment-dtype": "Data type", "environment-attention": "Attention",
 	"environment-kv-cache": "KV cache", "environment-chip": "Chip", "environment-compute": "Compute capability", "environment-sms": "SMs", "environment-memory": "Memory",
@@ -178,8 +178,8 @@ var pageTexts = map[string]string{
 	"zoom-in": "Zoom in", "zoom-out": "Zoom out", "earlier": "Earlier", "later": "Later", "whole-run": "Whole run", "zoom-scope": "Scope", "full-screen": "Full screen", "full-screen-leave": "Leave full screen (Esc)",
 	"find-event": "Find an event", "find-previous": "Previous", "find-next": "Next", "find-none": "No event matches", "find-some": "{n:event matches|events match}", "find-place": "{n} of {of}",
 	"rank-lanes": "ranks", "ranks-few": "Slowest, fastest and latest rank", "ranks-all": "All {n} ranks", "rank": "rank {rank}", "rank-on": "{rank}[ on {host}]",
-	"nothing-selected": "Nothing selected.", "on-lane": "on {lane},", "selected-events": " ({n:event|events}, busy {busy})",
-	"selected-not-in-view": ". Nothing of this lane is in view; this is the nearest, and Enter goes to it.",
+	"nothing-selected": "Nothing selected.", "event-selected": "{name} on {lane}, {at} + {time}[ ({n:event|events}, busy {busy})].",
+	"selected-not-in-view": "Nothing of this lane is in view; this is the nearest, and Enter goes to it.",
 	"timeline-help": "Drag to move. Wheel zooms while the timeline has the focus, or with Ctrl. Keys: arrows or A D move, + − or W S zoom, up and down choose a lane, " +
 		"Shift with left and right the next box, Enter zooms to it, 0 shows everything. Shift and drag measures; F zooms to what is measured or selected." +
 		"[ The page holds {n:event|events} one by one.] Boxes that stand for several say how many, and are filled up to the share of time in which one of them ran.",

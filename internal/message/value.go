@@ -67,6 +67,9 @@ func And(names []string) string {
 	}
 }
 
+// Or joins lists of which one holds: "a, b; or c, d".
+func Or(lists []string) string { return strings.Join(lists, "; or ") }
+
 // Duration writes nanoseconds for people: "207.6 ms", "1 min 56 s", "2 h 5 min".
 func Duration(ns float64) string {
 	switch x := math.Abs(ns); {

@@ -320,11 +320,9 @@ func (d *display) start(s step, list []step, p *plan.Plan, unprofiled time.Durat
 
 // line is called from the goroutine of the step that runs, about once a second.
 func (d *display) line(text string) {
+	expected := ""
 	if d.expected > 0 {
-		text += message.Phrase("of-about", d.expected.Round(time.Second))
+		expected = d.expected.Round(time.Second).String()
 	}
-	if d.tells != "" {
-		text += message.Phrase("next-tells", message.Label("tells", d.tells))
-	}
-	d.show(fmt.Sprintf("[%d/%d] %s", d.now, d.of, text))
+	d.show(fmt.Sprintf("[%d/%d] %s", d.now, d.of, message.Phrase("step-goes-on", text, expected, message.Label("tells", d.tells))))
 }

@@ -37,9 +37,14 @@ func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 	p.line(sides(c))
 	p.line(message.Phrase("compare-order"))
 	for _, text := range message.Texts(c.Warnings) {
-		p.line("note: " + text)
+		p.line(message.Phrase("note", text))
 	}
-	p.differences(func(text string) { p.line("  " + text) })
+	for i := range c.Differ {
+		if i == 0 {
+			p.line(message.Phrase("compare-sides-differ"))
+		}
+		p.line("  " + differenceWords(&c.Differ[i]))
+	}
 	for _, k := range firstKinds {
 		p.table(k)
 	}
@@ -53,7 +58,7 @@ func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 	}
 	if c.Gate != nil {
 		p.line("")
-		p.line("gate: " + message.Label("compare.outcome", string(c.Gate.Outcome)))
+		p.line(gateTitle(c.Gate))
 		p.print(gateView.Table(gateLines(c.Gate)))
 	}
 	return p.err
@@ -80,7 +85,7 @@ func (p *comparePrinter) print(t Printable) {
 		p.err = t.WriteText(p.w, p.o.Width)
 	}
 	for _, note := range t.Footnotes() {
-		p.line("note: " + note)
+		p.line(message.Phrase("note", note))
 	}
 }
 
@@ -96,32 +101,22 @@ func sideWords(s *compare.Side) string {
 	ofBaseline := first.Baseline != "" && !slices.ContainsFunc(s.Runs, func(r compare.RunInfo) bool { return r.Baseline != first.Baseline })
 	switch {
 	case ofBaseline:
-		return fmt.Sprintf("baseline %s (%s)", first.Baseline, plural(len(s.Runs), "run"))
+		return message.Phrase("compare-baseline", first.Baseline, len(s.Runs))
 	case len(s.Runs) == 1:
 		return first.Name
 	}
-	return fmt.Sprintf("%d runs (%s, ...)", len(s.Runs), first.Name)
+	return message.Phrase("compare-runs", len(s.Runs), first.Name)
 }
 
-// differences tells in which circumstances the sides differ, and what that
-// forbids.
-func (p *comparePrinter) differences(say func(string)) {
-	for i, d := range p.c.Differ {
-		if i == 0 {
-			p.line(message.Phrase("compare-sides-differ"))
-		}
-		say(differenceWords(&d))
-	}
+// gateTitle says what came of the rules as a whole.
+func gateTitle(g *compare.Gate) string {
+	return message.Phrase("compare-gate", message.Label("compare.outcome", string(g.Outcome)))
 }
 
 // differenceWords says a circumstance in which the sides differ, and what may not be
 // concluded because of it.
 func differenceWords(d *compare.Difference) string {
-	text := message.Text(d.Fact)
-	if len(d.Forbids) == 0 {
-		return text
-	}
-	return text + "; forbids " + message.And(each(d.Forbids, func(c *compare.Claim) string { return message.Label("compare.claim", string(*c)) }))
+	return message.Phrase("compare-difference", message.Text(d.Fact), message.And(each(d.Forbids, func(c *compare.Claim) string { return message.Label("compare.claim", string(*c)) })))
 }
 
 // table writes the things of a kind, a table for each unit.
@@ -165,7 +160,7 @@ func compareTables(c *compare.Comparison, kind compare.Kind, all bool) []compare
 // fall writes a waterfall with its sum.
 func (p *comparePrinter) fall(f *compare.Fall) {
 	p.line("")
-	p.line(message.Phrase("waterfall-title", fallName(f)))
+	p.line(fallTitle(f))
 	most := compareFall
 	if p.o.All {
 		most = len(f.Parts)
@@ -173,14 +168,14 @@ func (p *comparePrinter) fall(f *compare.Fall) {
 	p.print(fallView.Table(f.Summed(most)))
 }
 
-// fallName names what is divided, and by what it was measured.
-func fallName(f *compare.Fall) string {
-	name := message.Label("compare.fall", f.Of)
+// fallTitle names what is divided, and by what it was measured.
+func fallTitle(f *compare.Fall) string {
+	of, clock := message.Label("compare.fall", f.Of), ""
 	if stage, ok := strings.CutPrefix(f.Of, "stage:"); ok {
-		name = message.Phrase("waterfall-wall-time-of", stage)
+		of = message.Phrase("waterfall-wall-time-of", stage)
 	}
 	if f.Clock != compare.OnGPU {
-		name += " " + message.Label("compare.clock", string(f.Clock))
+		clock = message.Label("compare.clock", string(f.Clock))
 	}
-	return name + message.Phrase("waterfall-median-of-runs")
+	return message.Phrase("waterfall-title", of, clock)
 }

@@ -82,25 +82,17 @@ func gateTexts(c *compare.Comparison) []gateText {
 	var out []gateText
 	for i := range c.Gate.Rules {
 		r := &c.Gate.Rules[i]
-		t := gateText{name: r.Rule, outcome: r.Outcome}
-		if r.Name != "" {
-			t.name = r.Name + ": " + r.Rule
-		}
+		t := gateText{name: ruleName(r), outcome: r.Outcome}
 		var lines []string
 		for j := range r.Checks {
 			if check := &r.Checks[j]; check.Outcome == r.Outcome {
 				l := gateLine(r, check)
-				if l.Between != "" {
-					l.Between = "(" + l.Between + ")"
-				}
-				lines = append(lines, strings.TrimSpace(strings.Join([]string{check.Name, l.Change, l.Between, l.Why}, " ")))
+				lines = append(lines, message.Phrase("gate-check", check.Name, l.Change, l.Between, l.Why))
 			}
 		}
 		t.text = strings.Join(lines, "\n")
-		t.short = message.Label("compare.outcome", string(r.Outcome)) + ": " + r.Rule
-		if len(lines) > 0 {
-			t.short += ": " + lines[0]
-		}
+		first, _, _ := strings.Cut(t.text, "\n")
+		t.short = message.Phrase("gate-rule", message.Label("compare.outcome", string(r.Outcome)), r.Rule, first)
 		out = append(out, t)
 	}
 	return out
@@ -115,7 +107,8 @@ func GateGitHub(w io.Writer, c *compare.Comparison) error {
 		if kind == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", kind, property.Replace("deepprof: "+r.name), data.Replace(message.Label("compare.outcome", string(r.outcome))+": "+cmp.Or(r.text, r.name))); err != nil {
+		text := message.Phrase("gate-rule", message.Label("compare.outcome", string(r.outcome)), cmp.Or(r.text, r.name), "")
+		if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", kind, property.Replace(message.Phrase("compare-heading", r.name)), data.Replace(text)); err != nil {
 			return err
 		}
 	}

@@ -14,18 +14,18 @@ import (
 func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	out := bufio.NewWriter(w)
 	m := &markdownPrinter{out: out, c: c}
-	fmt.Fprintf(out, "### deepprof: %s\n\n", prose(message.Text(c.Headline())))
+	fmt.Fprintf(out, "### %s\n\n", message.Phrase("compare-heading", prose(message.Text(c.Headline()))))
 	fmt.Fprintf(out, "%s\n", prose(sides(c)))
 	for _, text := range message.Texts(c.Warnings) {
 		fmt.Fprintf(out, "\n%s\n", prose(text))
 	}
 	if c.Gate != nil {
-		fmt.Fprintf(out, "\n**Gate: %s**\n\n", prose(message.Label("compare.outcome", string(c.Gate.Outcome))))
+		fmt.Fprintf(out, "\n**%s**\n\n", prose(upperFirst(gateTitle(c.Gate))))
 		m.write(gateView.Table(gateLines(c.Gate)))
 	}
 	m.tables(false, compare.Stage, compare.MFU, compare.MBU)
 	if len(c.Differ) > 0 {
-		m.fold(message.Phrase("compare-sides-differ-in", plural(len(c.Differ), "circumstance")), func() {
+		m.fold(message.Phrase("compare-sides-differ-in", len(c.Differ)), func() {
 			for i := range c.Differ {
 				fmt.Fprintf(out, "- %s\n", prose(differenceWords(&c.Differ[i])))
 			}
@@ -33,7 +33,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	}
 	for i := range c.Falls {
 		f := &c.Falls[i]
-		m.fold(message.Phrase("waterfall-title", fallName(f)), func() { m.write(fallView.Table(f.Summed(compareFall))) })
+		m.fold(fallTitle(f), func() { m.write(fallView.Table(f.Summed(compareFall))) })
 	}
 	for _, k := range append([]compare.Kind{compare.Total, compare.Workload, compare.Request, compare.Rank}, detailKinds...) {
 		if len(c.Lines(k)) > 0 {

@@ -42,20 +42,20 @@ func CompareHead(c *compare.Comparison) string { return upperFirst(message.Text(
 
 // CompareSections is a comparison as the sections of a page.
 func CompareSections(c *compare.Comparison) []Section {
-	head := Section{Title: "Sides", Lines: append([]string{sides(c)}, message.Texts(c.Warnings)...)}
+	head := Section{Title: message.Phrase("compare-sides-title"), Lines: append([]string{sides(c)}, message.Texts(c.Warnings)...)}
 	for i := range c.Differ {
 		head.Lines = append(head.Lines, differenceWords(&c.Differ[i]))
 	}
 	out := []Section{head}
 	if c.Gate != nil {
-		out = append(out, Section{Title: "Gate: " + message.Label("compare.outcome", string(c.Gate.Outcome)), Grids: []Grid{gateView.Table(gateLines(c.Gate)).grid()}})
+		out = append(out, Section{Title: upperFirst(gateTitle(c.Gate)), Grids: []Grid{gateView.Table(gateLines(c.Gate)).grid()}})
 	}
 	for _, k := range firstKinds {
 		out = appendKind(out, c, k)
 	}
 	for i := range c.Falls {
 		f := &c.Falls[i]
-		out = append(out, Section{Title: upperFirst(message.Phrase("waterfall-title", fallName(f))), Grids: []Grid{fallView.Table(f.Summed(compareFall)).grid()}})
+		out = append(out, Section{Title: upperFirst(fallTitle(f)), Grids: []Grid{fallView.Table(f.Summed(compareFall)).grid()}})
 	}
 	for _, k := range detailKinds {
 		out = appendKind(out, c, k)

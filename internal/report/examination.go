@@ -51,7 +51,7 @@ func CheckLines(row doctor.Row) []string {
 	c := examined(row)
 	lines := []string{fmt.Sprintf("%s: %s: %s", c.Status, c.Name, c.Evidence)}
 	if c.Fix != "" {
-		lines = append(lines, "  fix: "+c.Fix)
+		lines = append(lines, "  "+message.Phrase("check-fix", c.Fix))
 	}
 	return lines
 }
@@ -80,7 +80,7 @@ func (c Examination) Write(w io.Writer, width int) error {
 	for _, row := range c.Rows {
 		lines := Wrap(row.Evidence, room, "")
 		if row.Fix != "" {
-			lines += "\n" + Wrap("fix: "+row.Fix, room, "")
+			lines += "\n" + Wrap(message.Phrase("check-fix", row.Fix), room, "")
 		}
 		head := fmt.Sprintf("%-*s%-*s", status, row.Status, name, row.Name)
 		if indent == status { // under the name

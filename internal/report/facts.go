@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func TimelineFacts(info *timeline.Info) (facts Facts) {
 		add("GPU", fmt.Sprint(g.ID), gpuFacts(g))
 	}
 	for _, d := range info.Devices {
-		add("device", fmt.Sprint(d.Device), message.Phrase("info-device", d.Kernels, streams(&d),
+		add("device", fmt.Sprint(d.Device), message.Phrase("info-device", d.Kernels, d.KernelStreams, d.Streams-d.KernelStreams,
 			time.Duration(d.KernelNS), time.Duration(d.BusyNS), time.Duration(d.LastNS-d.FirstNS)))
 	}
 	for _, p := range info.Processes {
@@ -62,33 +63,18 @@ func TimelineFacts(info *timeline.Info) (facts Facts) {
 		add("capture", p.Name, p.Value)
 	}
 	for _, t := range info.Tables {
-		text := fmt.Sprintf("%d rows", t.Rows)
-		if t.Skipped > 0 {
-			text += fmt.Sprintf(", %d skipped", t.Skipped)
-		}
-		add("table", t.Name, text)
+		add("table", t.Name, message.Phrase("info-table", t.Rows, t.Skipped))
 	}
 	for _, d := range info.Diagnostics {
-		add("diagnostic", [...]string{1: "information", 2: "warning", 3: "error"}[min(max(d.Severity, 1), 3)], d.Text)
+		add("diagnostic", message.Label("severity", strconv.Itoa(min(max(d.Severity, 1), 3))), d.Text)
 	}
 	return facts
 }
 
-// streams counts those with kernels, and those with copies or sets alone.
-func streams(d *timeline.DeviceInfo) string {
-	text := plural(d.KernelStreams, "stream")
-	if others := d.Streams - d.KernelStreams; others > 0 {
-		text += message.Phrase("info-streams-without-kernels", others)
-	}
-	return text
-}
-
 // gpuFacts describes a GPU by what its timeline tells: 0 stands for unknown.
 func gpuFacts(g timeline.GPU) string {
-	parts := phrases{g.Name}
-	parts.add(g.SMs > 0, "gpu-sms", g.SMs)
-	parts.add(g.ComputeMajor > 0, "gpu-compute", g.ComputeMajor, g.ComputeMinor)
-	parts.add(g.MemoryBytes > 0, "gpu-gigabytes", float64(g.MemoryBytes)/1e9)
-	parts.add(g.MemoryBandwidth > 0, "gpu-gigabytes-per-second", float64(g.MemoryBandwidth)/1e9)
-	return parts.text()
+	compute := when(g.ComputeMajor > 0, fmt.Sprintf("%d.%d", g.ComputeMajor, g.ComputeMinor))
+	memory := when(g.MemoryBytes > 0, fmt.Sprintf("%.1f GB", float64(g.MemoryBytes)/1e9))
+	bandwidth := when(g.MemoryBandwidth > 0, fmt.Sprintf("%.0f GB/s", float64(g.MemoryBandwidth)/1e9))
+	return message.Phrase("info-gpu", g.Name, g.SMs, compute, memory, bandwidth)
 }

@@ -165,6 +165,6 @@ func (t *Table[T]) writeGroups(w io.Writer, width int, g *groups[T]) error {
 	for i, c := range g.by {
 		titles[i] = c.title()
 	}
-	t.aside = append([]string{message.Phrase("rows-summed-up", thousands(g.rows), message.And(titles))}, sums.aside...)
+	t.aside = append([]string{message.Phrase("rows-summed-up", g.rows, message.And(titles))}, sums.aside...)
 	return nil
 }

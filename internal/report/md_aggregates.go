@@ -22,12 +22,12 @@ func aggregateLabel(a *analysis.Aggregate) string {
 	return upperFirst(strings.ReplaceAll(name, "_", " "))
 }
 
-// aggregateOf is what the values of a measure are taken of.
-func aggregateOf(a *analysis.Aggregate) string {
+// aggregateCount says of how many things the values of a measure are.
+func aggregateCount(a *analysis.Aggregate) string {
 	if a.Name == "token_ms" {
-		return "token"
+		return message.Phrase("n-tokens", a.N)
 	}
-	return "repeat"
+	return message.Phrase("n-repeats", a.N)
 }
 
 // aggregateValues writes values in the unit to show: bytes have a prefix, the same
@@ -52,7 +52,7 @@ func aggregateValues(a *analysis.Aggregate, values ...float64) (unit string, sca
 // aggregates writes the measures of the clean run, where there is one.
 func (d *doc) aggregates(r *analysis.Result) {
 	if len(r.Totals.Aggregates) == 0 {
-		d.say("unprofiled-absent", absent, d.note(missing(r, message.Phrase("no-unprofiled-run"), withoutUnprofiled...)))
+		d.lacks("unprofiled-run", missing(r, message.Phrase("no-unprofiled-run"), withoutUnprofiled...))
 		return
 	}
 	writeView(d, aggregateView, pointers(r.Totals.Aggregates))
@@ -62,7 +62,7 @@ func (d *doc) aggregates(r *analysis.Result) {
 func (d *doc) totals(r *analysis.Result) {
 	t := &r.Totals
 	if !r.HasTimeline() {
-		d.say("timeline-absent", absent, d.note(noTimeline(r, message.Phrase("no-timeline-for-wall-time"))))
+		d.lacks("timeline", noTimeline(r, message.Phrase("no-timeline-for-wall-time")))
 		return
 	}
 	d.scopeTotals(r)
@@ -76,7 +76,7 @@ func (d *doc) totals(r *analysis.Result) {
 	}
 	timed(message.Phrase("wall-time-row"), t.WallNS)
 	timed(message.Phrase("aggregate-gpu-span"), t.GPUSpanNS)
-	perGPU := func(name string, ns int64) { timed(name+meanOf(r), ns/gpus(r)) }
+	perGPU := func(name string, ns int64) { timed(meanOf(r, name), r.PerGPU(ns)) }
 	perGPU(message.Phrase("aggregate-gpu-busy"), t.BusyNS)
 	if s := t.Split; s != nil && s.WallNS > 0 {
 		timed(message.Phrase("aggregate-kernel-runs"), s.BusyNS)
@@ -86,7 +86,7 @@ func (d *doc) totals(r *analysis.Result) {
 	if t.Sets > 0 {
 		perGPU(message.Phrase("aggregate-set-time"), t.SetNS)
 	}
-	if n := gpus(r); n > 1 {
+	if n := r.GPUs(); n > 1 {
 		g.add(message.Phrase("aggregate-gpu-time-all-gpus", n), elapsed(float64(t.KernelNS)), "")
 	}
 	g.add(message.Phrase("kernel-launches"), thousands(t.Launches), "")
@@ -113,13 +113,13 @@ func (d *doc) scopeTotals(r *analysis.Result) {
 	timed := func(name string, ns int64) { g.add(name, elapsed(float64(ns)), orAbsent(r.Scope.OfWall(ns))) }
 	timed(message.Phrase("wall-time-row"), p.wall)
 	if p.wall > 0 {
-		timed(message.Phrase("aggregate-gpu-busy")+meanOf(r), p.busyNS/gpus(r))
+		timed(meanOf(r, message.Phrase("aggregate-gpu-busy")), r.PerGPU(p.busyNS))
 	}
 	if p.split != nil && p.split.WallNS > 0 {
 		timed(message.Phrase("aggregate-kernel-runs"), p.split.BusyNS)
 	}
-	timed(message.Phrase("aggregate-gpu-time")+meanOf(r), p.kernel/gpus(r))
-	if n := gpus(r); n > 1 {
+	timed(meanOf(r, message.Phrase("aggregate-gpu-time")), r.PerGPU(p.kernel))
+	if n := r.GPUs(); n > 1 {
 		g.add(message.Phrase("aggregate-gpu-time-all-gpus", n), elapsed(float64(p.kernel)), "")
 	}
 	g.add(message.Phrase("kernel-launches"), thousands(p.launches), "")
@@ -129,13 +129,7 @@ func (d *doc) scopeTotals(r *analysis.Result) {
 	d.table(g)
 }
 
-// gpus is how many GPUs the times of a result are added up over, at least 1.
-func gpus(r *analysis.Result) int64 { return int64(max(1, len(r.Totals.Devices))) }
-
-// meanOf ends the name of a time that is the mean of several GPUs.
-func meanOf(r *analysis.Result) string {
-	if n := gpus(r); n > 1 {
-		return message.Phrase("mean-of-gpus", n)
-	}
-	return ""
+// meanOf is the name of a time that is the mean of several GPUs, where there are several.
+func meanOf(r *analysis.Result, name string) string {
+	return message.Phrase("mean-of-gpus", name, when(r.GPUs() > 1, r.GPUs()))
 }

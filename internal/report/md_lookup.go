@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/cxx"
@@ -43,9 +44,6 @@ func noTimeline(r *analysis.Result, otherwise string) string {
 	return missing(r, otherwise, append(withoutTimeline[:len(withoutTimeline):len(withoutTimeline)], analysis.NoKernels)...)
 }
 
-// untimed tells that the timeline holds no launch of a kernel.
-func untimed(k *analysis.Kernel) bool { return k.Untimed || k.Calls == 0 }
-
 // underNcu says why the times of a kernel are absent, and what there is instead.
 func underNcu(r *analysis.Result, k *analysis.Kernel) string {
 	none := message.Phrase("timeline-lacks-kernel")
@@ -53,7 +51,7 @@ func underNcu(r *analysis.Result, k *analysis.Kernel) string {
 		none = message.Phrase("scope-lacks-kernel")
 	}
 	if k.Counted != nil && k.Counted.DurationNS > 0 {
-		return none + message.Phrase("ncu-replay-note")
+		return paragraph(none, message.Phrase("ncu-replay-note"))
 	}
 	return none
 }
@@ -102,8 +100,9 @@ func (n *names) of(i int) string {
 func (n *names) apart(r *analysis.Result, i, width int) string {
 	for j, s := range n.short {
 		if j != i && s == n.short[i] {
-			grid := " grid " + dims(r.Kernels[i].Grid)
-			return shorten(s, max(width-len(grid), narrowest)) + grid
+			grid := dims(r.Kernels[i].Grid)
+			around := utf8.RuneCountInString(message.Phrase("kernel-with-grid", "-", grid)) - 1
+			return message.Phrase("kernel-with-grid", shorten(s, max(width-around, narrowest)), grid)
 		}
 	}
 	return shorten(n.of(i), width)
@@ -134,17 +133,17 @@ func limiter(l *analysis.Limiter) string {
 	if l.Kind == "" {
 		return ""
 	}
-	text := message.Limiter(l.Kind, l.Units)
-	if l.Kind == "small" && l.Level != nil {
-		return text + " (" + LevelText(l.Kind, *l.Level) + message.Phrase("of-one-wave")
-	}
+	detail, level := "", ""
 	if l.Detail != "" {
-		text += ", " + message.LimiterDetail(l.Kind, l.Detail)
+		detail = message.LimiterDetail(l.Kind, l.Detail)
 	}
 	if l.Level != nil {
-		text += " (" + LevelText(l.Kind, *l.Level) + ")"
+		level = LevelText(l.Kind, *l.Level)
 	}
-	return text
+	if l.Kind == "small" && l.Level != nil {
+		detail, level = "", message.Phrase("level-wave", level)
+	}
+	return message.Phrase("limiter-level", message.Limiter(l.Kind, l.Units), detail, level)
 }
 
 // LevelText writes how much of a limit is in use; of a few blocks it keeps two digits.
@@ -158,14 +157,12 @@ func LevelText(kind string, x float64) string {
 // limiterBrief leaves the detail out, and that the level of too little work is of one
 // wave.
 func limiterBrief(k *analysis.Kernel) string {
-	l := k.Limiter
-	l.Detail = ""
-	if l.Kind == "small" && l.Level != nil {
-		return message.Limiter(l.Kind, l.Units) + " (" + LevelText(l.Kind, *l.Level) + ")"
-	}
-	switch text := limiter(&l); {
-	case text != "":
-		return text
+	l := &k.Limiter
+	switch {
+	case l.Kind != "" && l.Level != nil:
+		return message.Phrase("limiter-level", message.Limiter(l.Kind, l.Units), "", LevelText(l.Kind, *l.Level))
+	case l.Kind != "":
+		return message.Limiter(l.Kind, l.Units)
 	case k.Counted == nil:
 		return message.Phrase("cell-not-counted")
 	}
@@ -174,11 +171,11 @@ func limiterBrief(k *analysis.Kernel) string {
 
 // abstained is why a limiter says nothing, and what would tell.
 func abstained(l *analysis.Limiter) string {
-	need := sentence(message.Text(l.Need))
-	if need != "" {
-		need = message.Phrase("to-tell") + need
+	need := ""
+	if !l.Need.IsZero() {
+		need = message.Phrase("limiter-need", sentence(message.Text(l.Need)))
 	}
-	return strings.TrimSpace(message.Sentences(l.Why) + " " + need)
+	return paragraph(message.Sentences(l.Why), need)
 }
 
 // categoryLabel names a category: as its user does, or by its ID. Older results have
@@ -210,11 +207,7 @@ func evidence(list []analysis.Evidence) string {
 		if e.Metric != "" {
 			what = code(e.Metric)
 		}
-		what += " = " + measured(e.Value, e.Unit)
-		if !e.Threshold.IsZero() {
-			what += " (" + prose(message.Text(e.Threshold)) + ")"
-		}
-		return what
+		return message.Phrase("evidence-value", what, measured(e.Value, e.Unit), prose(message.Text(e.Threshold)))
 	}), "; ")
 }
 

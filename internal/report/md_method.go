@@ -88,17 +88,17 @@ func (d *doc) overhead(r *analysis.Result) {
 	if len(rows) > 0 {
 		writeView(d, StageView.only("stage", "clean_ms", "nsys_ms", "overhead"), rows)
 	} else {
-		d.say("overhead-absent", absent, d.note(missing(r, message.Phrase("overhead-needs"), withoutUnprofiled...)))
+		d.lacks("unprofiled-against-nsys", missing(r, message.Phrase("overhead-needs"), withoutUnprofiled...))
 	}
 	if len(slowed) > 0 {
 		d.say("overhead-over", percent(r.Method.OverheadLimit), strings.Join(slowed, ", "), strings.Join(next, " "))
 	}
 	var items []string
 	if s := r.Method.UnprofiledS; s > 0 {
-		items = append(items, message.Phrase("unprofiled-program-time")+elapsed(s*1e9))
+		items = append(items, message.Phrase("method-unprofiled", elapsed(s*1e9)))
 	}
 	if clock := message.Text(r.Method.Clock); clock != "" {
-		items = append(items, message.Phrase("counters-taken-under")+prose(sentence(clock)))
+		items = append(items, message.Phrase("method-clock", prose(sentence(clock))))
 	}
 	d.list(items)
 }
@@ -108,20 +108,19 @@ func (d *doc) overhead(r *analysis.Result) {
 func (d *doc) coverage(r *analysis.Result) {
 	p := r.Method.Picked
 	if p == nil {
-		text := missing(r, message.Phrase("choice-not-recorded"), withoutCounters...)
-		if counted(r) > 0 {
-			d.say("choice-made-elsewhere", plural(counted(r), "kernel"), thousands(int64(len(r.Kernels))))
+		if n := r.CountedKernels(); n > 0 {
+			d.say("choice-made-elsewhere", n, len(r.Kernels))
 			return
 		}
-		d.say("counters-absent", absent, d.note(text))
+		d.lacks("counters", missing(r, message.Phrase("choice-not-recorded"), withoutCounters...))
 		return
 	}
 	g := newGrid("row-what", ">value")
 	g.add(message.Phrase("coverage-groups"), thousands(int64(p.Groups)))
 	g.add(message.Phrase("chosen"), thousands(int64(p.Chosen)))
-	counted := "Counted"
+	counted := message.Phrase("coverage-counted")
 	if p.Counted > p.Chosen {
-		counted += message.Phrase("coverage-along")
+		counted = message.Phrase("coverage-along")
 	}
 	g.add(counted, thousands(int64(p.Counted)))
 	g.add(message.Phrase("coverage-chosen-regions"), percent(p.Coverage))
@@ -130,7 +129,7 @@ func (d *doc) coverage(r *analysis.Result) {
 		if region.Why != nil {
 			covered += d.note(message.Text(*region.Why))
 		}
-		g.add(message.Phrase("coverage-in")+code(region.Region), covered)
+		g.add(message.Phrase("coverage-in", code(region.Region)), covered)
 	}
 	g.add(message.Phrase("coverage-all"), percent(p.CoverageAll))
 	if p.PredictedSec > 0 {
@@ -141,7 +140,7 @@ func (d *doc) coverage(r *analysis.Result) {
 	}
 	d.table(g)
 	if p.Begins != nil {
-		d.line("%s", prose(upperFirst(message.Text(*p.Begins)))+".")
+		d.line("%s", prose(upperFirst(sentence(message.Text(*p.Begins)))))
 	}
 	d.uncounted(message.Phrase("coverage-excluded"), p.LeftOut)
 	d.uncounted(message.Phrase("coverage-cut-off"), p.CutOff)
@@ -154,17 +153,6 @@ func (d *doc) uncounted(heading string, list []analysis.Note) {
 	}
 	d.line("%s", heading)
 	d.list(textsOfNotes(list))
-}
-
-// counted is how many kernels have counters.
-func counted(r *analysis.Result) int {
-	n := 0
-	for i := range r.Kernels {
-		if r.Kernels[i].Counted != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // deviations writes the settings that profiling required to be different from the user's.

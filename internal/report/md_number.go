@@ -48,7 +48,10 @@ func rate(x float64, unit string) string {
 }
 
 // byteSize writes a number of bytes.
-func byteSize(n int64) string { return prefixed(float64(n), "B") }
+func byteSize(n int64) string { return bytesText(float64(n)) }
+
+// bytesText is byteSize of what was counted in part.
+func bytesText(n float64) string { return prefixed(n, "B") }
 
 // clock writes a frequency.
 func clock(hz float64) string { return prefixed(hz, "Hz") }

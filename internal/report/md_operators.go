@@ -1,9 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -43,43 +43,33 @@ func (d *doc) profiled(r *analysis.Result) {
 
 // noOperators says why there are none.
 func (d *doc) noOperators(r *analysis.Result) {
-	d.say("operators-absent", absent, d.note(missing(r, message.Phrase("torch-profiler-did-not-run"), withoutOperators...)))
-}
-
-// byTotal orders operators by total device time, then by the CPU time of their
-// own and name.
-func byTotal(ops []analysis.Operator) []*analysis.Operator {
-	out := pointers(ops)
-	slices.SortStableFunc(out, func(x, y *analysis.Operator) int {
-		return cmp.Or(cmp.Compare(y.TotalDeviceUS, x.TotalDeviceUS), cmp.Compare(y.SelfCPUUS, x.SelfCPUUS), cmp.Compare(x.Name, y.Name))
-	})
-	return out
+	d.lacks("operators", missing(r, message.Phrase("torch-profiler-did-not-run"), withoutOperators...))
 }
 
 // onlyCPU is said of shares where no operator has device time.
-func (d *doc) onlyCPU(ops []analysis.Operator) string {
+func onlyCPU(ops []analysis.Operator) string {
 	why := message.Phrase("operators-no-device-time-why")
 	if same := ops[0].Why; !same.IsZero() && !slices.ContainsFunc(ops, func(o analysis.Operator) bool { return !o.Why.Equal(same) }) {
 		why = message.Text(same)
 	}
-	return d.note(prose(message.Phrase("operators-no-device-time") + sentence(why)))
+	return prose(message.Phrase("operators-no-device-time", sentence(why)))
 }
 
 // operatorTable writes the operators that take most time.
 func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
-	all := operatorRows(r, n)
+	all := operatorRows(r, n, r.OperatorsByTotal())
 	rows := pointers(all[:min(len(all), most)])
 	v := shownAll(OperatorView.only("name", "shapes", "calls", "total_device_us", "self_device_us", "share", "self_cpu_us", "total_cpu_us", "limiter", "main_kernel", "module", "through", "why"))
 	switch {
 	case r.OnlyCPU():
-		d.say("shares-absent", absent, d.onlyCPU(r.Operators))
+		d.lacks("shares", onlyCPU(r.Operators))
 	case !slices.ContainsFunc(all, func(o operatorRow) bool { return o.Limiter != "" }):
 		v = v.without("limiter")
-		d.say("limiter-absent", absent, d.note(missing(r, noLimiter(r.Operators), analysis.OperatorKernels)))
+		d.lacks("limiter", missing(r, noLimiter(r.Operators), analysis.OperatorKernels))
 	}
 	writeView(d, v, rows)
 	if more := len(all) - len(rows); more > 0 {
-		d.say("operators-left-out", thousands(int64(more)))
+		d.say("operators-left-out", more)
 	}
 }
 
@@ -87,7 +77,7 @@ func (d *doc) operatorTable(r *analysis.Result, n *names, most int) {
 func noLimiter(ops []analysis.Operator) string {
 	for _, o := range ops {
 		if o.Limiter != nil && !o.Limiter.Why.IsZero() {
-			return prose(message.Phrase("operators-no-limiter") + o.Name + ": " + sentence(message.Text(o.Limiter.Why)))
+			return prose(message.Phrase("operators-no-limiter", o.Name, sentence(message.Text(o.Limiter.Why))))
 		}
 	}
 	return message.Phrase("operators-no-kernels")
@@ -114,7 +104,7 @@ func operatorLimiter(r *analysis.Result, n *names, o *analysis.Operator) string 
 	}
 	text := limiter(&r.Kernels[best].Limiter)
 	if text != "" && len(o.Kernels) > 1 {
-		text = "mostly " + text
+		return message.Phrase("limiter-holds", message.Label("holds", "mostly"), text)
 	}
 	return text
 }
@@ -125,13 +115,6 @@ func limiterShares(l *analysis.OperatorLimiter) string {
 	if l.Kind == "" {
 		return ""
 	}
-	text := message.Limiter(l.Kind, l.Units)
-	share, coverage := fmt.Sprintf("%.0f %%", l.Share*100), fmt.Sprintf("%.0f %%", l.Coverage*100)
-	switch all := "100 %"; {
-	case share == all:
-		return text
-	case coverage == all:
-		return text + " (" + share + ")"
-	}
-	return text + " (" + share + "; " + coverage + " counted)"
+	partly := func(x float64) any { return when(math.Round(x*100) != 100, fmt.Sprintf("%.0f %%", x*100)) }
+	return message.Phrase("limiter-shares", message.Limiter(l.Kind, l.Units), partly(l.Share), partly(l.Coverage))
 }

@@ -179,7 +179,7 @@ func whyNotCounted(g *analysis.Region) string {
 // for each region that is nested right inside it.
 func writeRegion(w io.Writer, r *analysis.Result, n *names, index int) error {
 	g := &r.Regions[index]
-	d := newDoc("Region "+code(g.Path), r)
+	d := newDoc(message.Phrase("region-chosen", code(g.Path)), r)
 	if g.Split.WallNS > 0 && g.Split.LaunchBound {
 		d.line("%s", launchBound(g.Name, &g.Split, gainOfRegion(r, g)))
 	}
@@ -208,17 +208,17 @@ func (d *doc) regionFacts(r *analysis.Result, g *analysis.Region) {
 	t.add(message.Phrase("gpu-time"), elapsed(float64(g.KernelNS)), elapsed(float64(g.SelfNS)))
 	t.add(message.Phrase("region-gpu-span"), elapsed(float64(g.ProjectedNS)), "")
 	t.add(message.Phrase("wall-time-all-instances"), elapsed(float64(g.WallNS)), "")
-	t.add("Instances", thousands(g.Instances), "")
+	t.add(message.Phrase("instances"), thousands(g.Instances), "")
 	if g.Process != nil {
-		t.add("Process", fmt.Sprint(*g.Process), "")
+		t.add(message.Phrase("process-title"), fmt.Sprint(*g.Process), "")
 	}
 	if g.Device != nil {
-		t.add("Device", fmt.Sprint(*g.Device), "")
+		t.add(message.Phrase("device-title"), fmt.Sprint(*g.Device), "")
 	}
 	d.table(t)
 	of := message.Phrase("all-gpu-time")
 	if r.Scope != nil {
-		of = message.Phrase("gpu-time-of") + prose(message.Text(r.Scope.Name))
+		of = message.Phrase("gpu-time-of", prose(message.Text(r.Scope.Name)))
 	}
 	if r.HasTimeline() && g.Share != nil {
 		d.say("region-times-limiter", percent(*g.Share), of, prose(cmp.Or(regionLimiter(g), absent)))
@@ -232,27 +232,23 @@ func (d *doc) regionCounters(g *analysis.Region) {
 		d.line("%s%s", message.Phrase("not-measured"), d.note(prose(sentence(whyNotCounted(g)))))
 		return
 	}
-	partial := ""
-	if g.Counters.Partial {
-		partial = message.Phrase("region-sums-note")
+	own, sums, others := "", "", ""
+	if x := g.Counters.Exclusive; x != nil {
+		own = percent(x.Coverage)
 	}
-	if len(g.Counters.Note) > 0 {
-		partial += " " + prose(upperFirst(sentence(message.Join(g.Counters.Note))))
-	} else {
-		partial += message.Phrase("region-replay-note")
+	if g.Counters.Partial {
+		sums = message.Phrase("region-sums-note")
 	}
 	if x := g.Counters.Elsewhere; x != nil {
-		partial += message.Phrase("region-stand-ins", percent(*x))
+		others = message.Phrase("region-stand-ins", percent(*x))
 	}
-	own := ""
-	if x := g.Counters.Exclusive; x != nil {
-		own = message.Phrase("region-coverage-exclusive", percent(x.Coverage))
-	}
+	method := prose(replayLabel(g.Counters.Method))
+	how := message.Phrase("region-coverage", method, percent(g.Counters.Coverage), own)
 	if g.Times == "ncu" {
-		d.say("region-measured-by", prose(replayLabel(g.Counters.Method)), partial)
-	} else {
-		d.say("region-coverage", prose(replayLabel(g.Counters.Method)), percent(g.Counters.Coverage), own, partial)
+		how = message.Phrase("region-measured-by", method)
 	}
+	note := prose(upperFirst(sentence(message.Join(g.Counters.Note))))
+	d.line("%s", paragraph(how, sums, cmp.Or(note, message.Phrase("region-replay-note")), others))
 	if len(g.Counters.Metrics) == 0 {
 		d.say("region-metrics-off")
 		return
@@ -280,7 +276,7 @@ func (d *doc) regionKernels(r *analysis.Result, n *names, g *analysis.Region) {
 		} else if g.Kernels == 0 {
 			d.line("%s.", upperFirst(message.Phrase("region-launched-nothing")))
 		} else {
-			d.say("region-kernels-not-listed", thousands(g.Kernels))
+			d.say("region-kernels-not-listed", g.Kernels)
 		}
 		return
 	}
@@ -297,8 +293,7 @@ func (d *doc) nested(r *analysis.Result, index int) {
 		if g.Times == "ncu" {
 			d.ncuRegionFacts(g)
 		} else {
-			d.say("region-summary", many(g.Instances, "instance"), elapsed(float64(g.WallNS)),
-				elapsed(float64(g.KernelNS)), launchCount(g.Kernels), elapsed(float64(g.SelfNS)))
+			d.say("region-summary", g.Instances, elapsed(float64(g.WallNS)), elapsed(float64(g.KernelNS)), g.Kernels, elapsed(float64(g.SelfNS)))
 		}
 		d.regionCounters(g)
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -34,8 +33,7 @@ func WriteRegions(w io.Writer, r *analysis.Result) error {
 	if r.Scope != nil {
 		of, outside = message.Phrase("gpu-time-in-scope"), message.Phrase("regions-outside-scope")
 	}
-	d.say("regions-summary",
-		of, elapsed(float64(partOf(r).kernel)), outside)
+	d.line("%s", paragraph(message.Phrase("regions-summary"), message.Phrase("regions-shares", of, elapsed(float64(partOf(r).kernel))), outside, message.Phrase("regions-limiter")))
 	d.regionTable(r, listedRegions, together)
 	for _, by := range []struct {
 		title string
@@ -60,52 +58,32 @@ func together(g *regionLine) bool { return g.Process == nil && g.Device == nil }
 
 // noRegions says why there are none: no timeline, or one without NVTX ranges.
 func (d *doc) noRegions(r *analysis.Result) {
+	why := message.Phrase("timeline-without-ranges")
 	if !r.HasTimeline() {
-		d.say("regions-absent", absent, d.note(noTimeline(r, message.Phrase("no-timeline"))))
-		return
+		why = noTimeline(r, message.Phrase("no-timeline"))
 	}
-	d.say("regions-absent", absent, d.note(missing(r, message.Phrase("timeline-without-ranges"))))
+	d.lacks("regions", why)
 }
 
 // regionTable writes the regions that pass, by GPU time, then wall time.
 func (d *doc) regionTable(r *analysis.Result, most int, only func(*regionLine) bool) {
 	rows := slices.DeleteFunc(pointers(regionLines(r)), func(g *regionLine) bool { return !only(g) })
-	slices.SortStableFunc(rows, func(a, b *regionLine) int { return byTime(&a.Region, &b.Region) })
+	slices.SortStableFunc(rows, func(a, b *regionLine) int { return analysis.ByTime(&a.Region, &b.Region) })
 	if len(rows) == 0 {
-		d.line("None.")
+		d.say("none")
 		return
 	}
 	cut := max(0, len(rows)-most)
 	writeView(d, resultRegionView, rows[:len(rows)-cut])
 	if cut > 0 {
-		d.say("regions-left-out", thousands(int64(cut)))
+		d.say("regions-left-out", cut)
 	}
-}
-
-// byTime orders regions by GPU time, then wall time; paths make the order total.
-func byTime(x, y *analysis.Region) int {
-	return cmp.Or(cmp.Compare(y.KernelNS, x.KernelNS), cmp.Compare(y.WallNS, x.WallNS), cmp.Compare(x.Path, y.Path))
 }
 
 // regionTree draws the nesting; siblings are ordered by GPU time.
 func regionTree(r *analysis.Result) string {
 	lines := r.RegionLines()
-	children := map[int][]int{}
-	for i := range lines {
-		if g := &lines[i]; g.Process == nil && g.Device == nil {
-			children[g.Parent] = append(children[g.Parent], i)
-		}
-	}
-	var order []int
-	var walk func(int)
-	walk = func(parent int) {
-		slices.SortStableFunc(children[parent], func(a, b int) int { return byTime(&lines[a], &lines[b]) })
-		for _, i := range children[parent] {
-			order = append(order, i)
-			walk(i)
-		}
-	}
-	walk(-1)
+	order := analysis.RegionTree(lines)
 	cut := max(0, len(order)-listedRegions)
 	order = order[:len(order)-cut]
 	names, width := make([]string, len(order)), 0
@@ -121,15 +99,11 @@ func regionTree(r *analysis.Result) string {
 	var b strings.Builder
 	for n, i := range order {
 		g := &lines[i]
-		unit := "launches"
-		if g.Kernels == 1 {
-			unit = "launch"
-		}
-		fmt.Fprintln(&b, message.Phrase("region-tree-line", names[n], strings.Repeat(" ", width-utf8.RuneCountInString(names[n])),
-			elapsed(float64(g.WallNS)), elapsed(float64(g.KernelNS)), thousands(g.Kernels), unit))
+		fmt.Fprintln(&b, message.Phrase("region-tree-line", fmt.Sprintf("%-*s", width, names[n]),
+			fmt.Sprintf("%9s", elapsed(float64(g.WallNS))), fmt.Sprintf("%9s", elapsed(float64(g.KernelNS))), fmt.Sprintf("%16s", message.Phrase("n-launches", g.Kernels))))
 	}
 	if cut > 0 {
-		fmt.Fprintln(&b, message.Phrase("regions-tree-more", thousands(int64(cut))))
+		fmt.Fprintln(&b, message.Phrase("regions-tree-more", cut))
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -53,7 +54,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	d.peaks(r)
 	if len(r.Roofline.Points) > 0 {
 		d.say("roofline-image")
-		d.line("Points: [roofline.csv](roofline.csv). %s.", upperFirst(roofsLegend))
+		d.say("roofline-points", upperFirst(roofsLegend))
 	}
 
 	d.heading(2, "top-operators")
@@ -62,12 +63,12 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 	} else {
 		d.profiled(r)
 		d.operatorTable(r, n, topOperators)
-		d.line("All: [operators.md](operators.md).")
+		d.say("link-operators")
 	}
 
 	d.heading(2, "top-kernels")
 	if len(r.Kernels) == 0 {
-		d.say("no-kernels", d.note(missing(r, message.Phrase("no-kernels-captured"), withoutKernels...)))
+		d.noKernels(r)
 	} else {
 		d.kernelTable(r, n, topKernels)
 		d.say("link-kernels")
@@ -95,7 +96,7 @@ func WriteReport(w io.Writer, r *analysis.Result) error {
 func (d *doc) about(r *analysis.Result) {
 	var parts []string
 	if r.Source.Run != "" {
-		parts = append(parts, "Run "+code(r.Source.Run))
+		parts = append(parts, message.Phrase("run-named", code(r.Source.Run)))
 	}
 	if r.Source.Created != "" {
 		parts = append(parts, prose(r.Source.Created))
@@ -113,7 +114,7 @@ func (d *doc) about(r *analysis.Result) {
 func (d *doc) warned(r *analysis.Result) {
 	if len(r.Warnings) > 0 {
 		refs := each(r.Warnings, func(n *analysis.Note) string { return d.note(noteText(n)) })
-		d.say("warnings-count", plural(len(refs), "warning"), strings.Join(refs, " "))
+		d.say("warnings-count", len(refs), strings.Join(refs, " "))
 	}
 }
 
@@ -146,41 +147,11 @@ func ranCommand(r *analysis.Result) []string {
 
 // subject names what ran and on which GPU.
 func subject(r *analysis.Result) string {
-	text := workloadName(r)
-	if len(r.Environment.GPUs) > 0 && r.Environment.GPUs[0].Name != "" { // CSV does not name it
-		if text != "" {
-			text += " on "
-		}
-		text += r.Environment.GPUs[0].Name
-		if more := len(r.Environment.GPUs) - 1; more > 0 {
-			text += fmt.Sprintf(" and %s", plural(more, message.Phrase("other-gpu")))
-		}
+	gpus := r.Environment.GPUs
+	if len(gpus) == 0 || gpus[0].Name == "" { // CSV does not name it
+		return workloadName(r)
 	}
-	return text
-}
-
-// many is plural for large numbers.
-func many(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return thousands(n) + " " + what + "s"
-}
-
-// launchCount writes how many launches there are.
-func launchCount(n int64) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return thousands(n) + " launches"
-}
-
-// plural is a count with its noun; many is the same for counts of more than thousands.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return message.Phrase("subject", workloadName(r), gpus[0].Name, len(gpus)-1)
 }
 
 // findings writes what matters most, as a numbered list.
@@ -202,10 +173,10 @@ func (d *doc) modelWork(r *analysis.Result) {
 			parts = append(parts, rate(*s.FLOPs, "flop"))
 		}
 		if s.Bytes != nil {
-			parts = append(parts, rate(*s.Bytes, "byte")+message.Phrase("model-memory-traffic"))
+			parts = append(parts, message.Phrase("model-memory-traffic", rate(*s.Bytes, "byte")))
 		}
 		if len(parts) > 0 {
-			items = append(items, message.Phrase("model-work-per-pass", code(s.Name), strings.Join(parts, " and ")))
+			items = append(items, message.Phrase("model-work-per-pass", code(s.Name), message.And(parts)))
 		}
 	}
 	d.list(items)
@@ -243,47 +214,30 @@ func heldAgainst(r *analysis.Result) string {
 	if first == "" || slices.ContainsFunc(r.Opportunities, func(o analysis.Opportunity) bool { return timesOf(o.Times) != first }) {
 		return ""
 	}
-	return ", " + first
+	return first
 }
 
-// savedOf is the time that a saving is held against.
-func savedOf(o *analysis.Opportunity) string {
-	when := timesOf(o.Times)
-	if o.OfNS <= 0 || when == "" {
-		return ""
-	}
-	return fmt.Sprintf(" of %s %s", elapsed(float64(o.OfNS)), when)
-}
+// savedOf is the time that a saving is held against; "" where that is not known.
+func savedOf(o *analysis.Opportunity) string { return positive(float64(o.OfNS), elapsed) }
 
 // opportunity writes one change: how much it saves at most, or about where it is an
 // estimate, of what, how to do it, and the evidence. i is its place, from 0.
 func (d *doc) opportunity(r *analysis.Result, n *names, i int) {
 	o := &r.Opportunities[i]
 	d.line("### %d. %s", i+1, prose(message.Text(o.Title)))
-	bound := message.Phrase("upper-bound")
-	if o.Estimated {
-		bound = "Estimate: "
+	var items []string
+	itemIf := func(known bool, id string, values ...any) {
+		if known {
+			items = append(items, message.Phrase(id, values...))
+		}
 	}
-	bound += elapsed(o.Seconds*1e9) + savedOf(o)
-	if o.Speedup >= 1 {
-		bound += message.Phrase("opportunity-speedup", prose(partOf(r).name), speedup(o.Speedup))
-	}
-	items := []string{bound}
-	if o.Estimate != nil {
-		items = append(items, message.Phrase("likely-about")+elapsed(*o.Estimate*1e9))
-	}
-	if len(o.How) > 0 {
-		items = append(items, message.Phrase("opportunity-action")+prose(message.Sentences(o.How)))
-	}
-	if len(o.Evidence) > 0 {
-		items = append(items, "Evidence: "+evidence(o.Evidence))
-	}
-	if len(o.Assumes) > 0 {
-		items = append(items, "Assumption: "+prose(message.Sentences(o.Assumes)))
-	}
-	if len(o.Kernels) > 0 {
-		items = append(items, "Kernels: "+kernelRefs(n, o.Kernels, 5))
-	}
+	itemIf(true, "opportunity-bound", message.Label("bound-of", boundOf(o.Estimated)), elapsed(o.Seconds*1e9), savedOf(o), timesOf(o.Times),
+		prose(partOf(r).name), when(o.Speedup >= 1, speedup(o.Speedup)))
+	itemIf(o.Estimate != nil, "likely-about", positive(*cmp.Or(o.Estimate, new(float64))*1e9, elapsed))
+	itemIf(len(o.How) > 0, "opportunity-action", prose(message.Sentences(o.How)))
+	itemIf(len(o.Evidence) > 0, "kernel-evidence", evidence(o.Evidence))
+	itemIf(len(o.Assumes) > 0, "opportunity-assumes", prose(message.Sentences(o.Assumes)))
+	itemIf(len(o.Kernels) > 0, "opportunity-kernels", kernelRefs(n, o.Kernels, 5))
 	d.list(items)
 }
 
@@ -297,8 +251,5 @@ func kernelRefs(n *names, ids []string, most int) string {
 			parts = append(parts, code(id))
 		}
 	}
-	if more := len(ids) - most; more > 0 {
-		parts = append(parts, message.Phrase("and-more-items", more))
-	}
-	return strings.Join(parts, ", ")
+	return message.Phrase("some-names", strings.Join(parts, ", "), max(0, len(ids)-most))
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -24,18 +23,18 @@ func (d *doc) environment(r *analysis.Result) {
 		g.add(name, prose(value))
 	}
 	for i := range e.GPUs {
-		row(fmt.Sprintf("GPU %d", e.GPUs[i].Device), gpuText(&e.GPUs[i]))
+		row(message.Phrase("gpu", e.GPUs[i].Device), gpuText(&e.GPUs[i]))
 	}
 	if len(e.GPUs) == 0 {
 		row("GPU", "")
 	}
-	row("Driver", e.Driver)
-	row("CUDA", e.CUDA)
+	row(message.Phrase("environment-driver"), e.Driver)
+	row(message.Phrase("environment-cuda"), e.CUDA)
 	row(message.Phrase("environment-nsys"), e.Nsys)
 	row(message.Phrase("environment-ncu"), e.Ncu)
-	for _, f := range []analysis.Fact{{Name: "CPU", Value: e.CPU}, {Name: message.Phrase("operating-system"), Value: e.OS}, {Name: "Host", Value: e.Host}} {
+	for _, f := range []analysis.Fact{{Name: "environment-cpu", Value: e.CPU}, {Name: "environment-os", Value: e.OS}, {Name: "environment-host", Value: e.Host}} {
 		if f.Value != "" {
-			g.add(f.Name, prose(f.Value))
+			g.add(message.Phrase(f.Name), prose(f.Value))
 		}
 	}
 	for _, f := range e.Software {
@@ -65,53 +64,44 @@ func factName(name string) string {
 
 // gpuText describes a GPU by what the captures tell: 0 and "" stand for unknown.
 func gpuText(g *analysis.GPU) string {
-	var parts phrases
-	parts.add(g.Name != "", "value-is", g.Name) // CSV does not name it
-	parts.add(g.Chip != "", "value-is", g.Chip)
-	parts.add(g.Compute != "", "compute-capability", g.Compute)
-	parts.add(g.SMs > 0, "gpu-sms", g.SMs)
-	parts.add(g.MemoryBytes > 0, "value-is", byteSize(g.MemoryBytes))
-	return parts.text()
+	return commas(g.Name, g.Chip, known("compute-capability", g.Compute), known("gpu-sms", g.SMs), positive(float64(g.MemoryBytes), bytesText))
 }
 
-// phrases are those of a list whose values are known.
-type phrases []string
-
-// add appends a phrase where its value is known.
-func (p *phrases) add(known bool, id string, values ...any) {
-	if known {
-		*p = append(*p, message.Phrase(id, values...))
+// known is a phrase about a value; "" where the value is 0 or "", which stand for unknown.
+func known[T comparable](id string, v T) string {
+	if orNil(v) == nil {
+		return ""
 	}
+	return message.Phrase(id, v)
 }
 
-// text puts commas between them.
-func (p phrases) text() string { return strings.Join(p, ", ") }
+// commas are the texts that are not "", with commas between them.
+func commas(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), ", ")
+}
 
 // modelText describes a model by what the run tells of it: 0 and "" stand for unknown.
 func modelText(m *analysis.Model) string {
-	var parts phrases
-	parts.add(m.Name != "", "value-is", m.Name)
-	parts.add(m.Family != "" && m.Family != m.Name, "value-is", m.Family)
-	parts.add(m.Parameters != 0, "model-parameters", Parameters(m.Parameters))
-	parts.add(m.WeightsBytes != 0, "of-weights", byteSize(m.WeightsBytes))
-	parts.add(m.Layers != 0, "model-layers", m.Layers)
-	parts.add(m.DType != "", "value-is", m.DType)
-	parts.add(m.Attention != "", "model-attention", m.Attention)
-	parts.add(m.KVCache != "", "kv-cache", m.KVCache)
-	return parts.text()
+	family := m.Family
+	if family == m.Name {
+		family = ""
+	}
+	return commas(m.Name, family, known("model-parameters", positive(float64(m.Parameters), parametersText)), known("of-weights", positive(float64(m.WeightsBytes), bytesText)),
+		known("model-layers", m.Layers), m.DType, known("model-attention", m.Attention), known("kv-cache", m.KVCache))
 }
 
 // Parameters writes how many a model has, as people say it: 8.03 B.
-func Parameters(n int64) string {
-	return strings.TrimRight(strings.Replace(prefixed(float64(n), ""), "G", "B", 1), " ")
+func Parameters(n int64) string { return parametersText(float64(n)) }
+
+func parametersText(n float64) string {
+	return strings.TrimRight(strings.Replace(prefixed(n, ""), "G", "B", 1), " ")
 }
 
 // clocks says at which clocks the peaks of MFU and of the roofline are, where
 // they differ.
 func (d *doc) clocks(r *analysis.Result) {
 	if c := r.Roofline.Clocks; c != nil {
-		d.say("mfu-peak-note",
-			prose(whichClock(&c.Peak, message.Phrase("highest-clock"))), prose(whichClock(&c.Roof, message.Phrase("counted-clock"))))
+		d.say("use-clocks", prose(whichClock(&c.Peak, message.Phrase("highest-clock"))), prose(whichClock(&c.Roof, message.Phrase("counted-clock"))))
 	}
 }
 
@@ -121,7 +111,7 @@ func whichClock(p *analysis.Peak, otherwise string) string {
 	if !p.Clock.IsZero() {
 		return message.Text(p.Clock)
 	}
-	return clock(p.ClockHz) + ", " + otherwise
+	return commas(clock(p.ClockHz), otherwise)
 }
 
 // whyUnused is why nothing is known of how much of the GPU a stage uses.
@@ -133,7 +123,7 @@ func whyUnused(r *analysis.Result) string {
 func (d *doc) use(r *analysis.Result, keys ...string) {
 	rows := useLines(r)
 	if len(rows) == 0 {
-		d.line("MFU: %s%s", absent, d.note(prose(upperFirst(sentence(whyUnused(r))))))
+		d.lacks("mfu", prose(upperFirst(sentence(whyUnused(r)))))
 		return
 	}
 	v := useView
@@ -144,12 +134,7 @@ func (d *doc) use(r *analysis.Result, keys ...string) {
 }
 
 // methodLabel says what a measure was made from: the work of the model, or counters.
-func methodLabel(m string) string {
-	if m == "analytic" {
-		return "model"
-	}
-	return m
-}
+func methodLabel(m string) string { return message.Label("made-from", m) }
 
 // positive writes a number, or nothing where the result leaves it out.
 func positive(x float64, write func(float64) string) string {
@@ -166,7 +151,7 @@ func (d *doc) peaks(r *analysis.Result) {
 		if why == "" {
 			why = missing(r, message.Phrase("peaks-absent"), withoutCounters...)
 		}
-		d.say("roofline-absent", absent, d.note(why))
+		d.lacks("roofline", why)
 		return
 	}
 	writeView(d, roofView, pointers(r.Roofline.Roofs))

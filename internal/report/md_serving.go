@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -38,13 +39,13 @@ func requestNotes(r *analysis.Result) []string {
 	}
 	if l := s.Shape; l != nil {
 		if l.Rate > 0 {
-			out = append(out, message.Phrase("load-open", l.Endpoint, l.Prompt, l.Output, l.Rate, l.Concurrency))
+			out = append(out, message.Phrase("load-open", l.Endpoint, l.Prompt, l.Output, significant(l.Rate), l.Concurrency))
 		} else {
 			out = append(out, message.Phrase("load-closed", l.Endpoint, l.Prompt, l.Output, l.Concurrency))
 		}
 	}
-	out = append(out, costNotes("collecting-costs", s.Collecting, "against-idle-windows")...)
-	out = append(out, costNotes("session-itself-costs", s.Session, "against-start-without-nsys")...)
+	out = append(out, costNotes(s.Collecting, "collecting-throughput", "collecting-unknown", "collecting-latency")...)
+	out = append(out, costNotes(s.Session, "session-throughput", "session-unknown", "session-latency")...)
 	lacks := func(id string, of func(*analysis.ServingWindow) bool) {
 		windows := clientWindows(s.Windows)
 		if len(windows) > 0 && !slices.ContainsFunc(windows, func(w analysis.ServingWindow) bool { return of(&w) }) {
@@ -57,19 +58,19 @@ func requestNotes(r *analysis.Result) []string {
 	return out
 }
 
-// costNotes say what something costs; nothing where it was not compared.
-func costNotes(what string, c *analysis.ServingCost, against string) (out []string) {
+// costNotes say what something costs, by the IDs of three phrases; nothing where it was not
+// compared.
+func costNotes(c *analysis.ServingCost, throughput, unknown, latency string) (out []string) {
 	if c == nil {
 		return nil
 	}
-	what, against = message.Phrase(what), message.Phrase(against)
 	if c.Throughput != nil {
-		out = append(out, message.Phrase("session-cost-throughput", what, 100**c.Throughput, against))
+		out = append(out, message.Phrase(throughput, fmt.Sprintf("%.1f %%", 100**c.Throughput)))
 	} else {
-		out = append(out, message.Phrase("session-cost-unknown", against))
+		out = append(out, message.Phrase(unknown))
 	}
 	if c.PerToken != nil {
-		out = append(out, message.Phrase("session-cost-latency", what, 100**c.PerToken, against))
+		out = append(out, message.Phrase(latency, fmt.Sprintf("%+.1f %%", 100**c.PerToken)))
 	}
 	return out
 }

@@ -32,13 +32,13 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 		}
 	}
 	if s := r.Scope; s != nil && s.Split != nil && s.Split.WallNS > 0 && len(known) > 1 {
-		known = append(known, namedSplit{"scope", s.Split})
+		known = append(known, namedSplit{message.Phrase("scope"), s.Split})
 	}
 	if whole {
 		known = append(known, namedSplit{message.Phrase("row-whole-timeline"), r.Totals.Split})
 	}
 	if len(known) == 0 {
-		d.say("busy-and-idle-absent", absent, d.note(missing(r, message.Phrase("no-timeline-for-busy"), withoutTimeline...)))
+		d.lacks("busy-and-idle-time", missing(r, message.Phrase("no-timeline-for-busy"), withoutTimeline...))
 		return
 	}
 	d.list(bound)
@@ -54,17 +54,11 @@ func (d *doc) whereTimeGoes(r *analysis.Result) {
 // launchBound says that a stage or region waits for the CPU, and what that costs
 // at most.
 func launchBound(name string, s *analysis.Split, gain string) string {
-	text := message.Phrase("stage-is-launch-bound",
-		code(name), orAbsent(s.HostShare), orAbsent(s.BusyShare))
-	if s.LaunchNS > 0 {
-		if host := idlePart(s, "host"); host > 0 {
-			text += message.Phrase("stage-host-code-gaps", elapsed(float64(host)))
-		}
-		if gain != "" {
-			text += message.Phrase("stage-launch-gaps-gain") + gain + "."
-		}
+	host := positive(float64(analysis.PartOf(s.Idle, "host").NS), elapsed)
+	if s.LaunchNS <= 0 {
+		host, gain = "", ""
 	}
-	return text
+	return message.Phrase("stage-is-launch-bound", code(name), orAbsent(s.HostShare), orAbsent(s.BusyShare), host, gain)
 }
 
 // gain is what a launch-bound stage could save at most.
@@ -73,7 +67,7 @@ func gain(s *analysis.Stage) string {
 	if b == nil || b.OfNS <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s %s (%s)", elapsed(float64(b.NS)), elapsed(float64(b.OfNS)), message.Label("times", b.Times), orAbsent(b.Share))
+	return message.Phrase("gain", elapsed(float64(b.NS)), elapsed(float64(b.OfNS)), message.Label("times", b.Times), orAbsent(b.Share))
 }
 
 // gainOfRegion is the same of a region that is a stage; the bound is made of
@@ -85,16 +79,6 @@ func gainOfRegion(r *analysis.Result, g *analysis.Region) string {
 		}
 	}
 	return ""
-}
-
-// idlePart is the idle time of one cause.
-func idlePart(s *analysis.Split, id string) int64 {
-	for _, p := range s.Idle {
-		if p.ID == id {
-			return p.NS
-		}
-	}
-	return 0
 }
 
 // A namedSplit is a split with its name in Markdown.
@@ -163,43 +147,29 @@ func splitRows(splits []*analysis.Split, python bool) []splitRow {
 	}
 	rows := append(busy, sum(upperFirst(message.Phrase("kernel-runs")), func(s *analysis.Split) splitPart { return splitPart{s.BusyNS, s.BusyShare} }))
 	for _, row := range idle {
-		row.label = "idle: " + row.label
+		row.label = message.Phrase("split-idle", row.label)
 		rows = append(rows, row)
 	}
 	none := message.Phrase("no-kernel-runs")
-	if slices.ContainsFunc(splits, func(s *analysis.Split) bool { return idlePart(s, "others") > 0 }) {
+	if slices.ContainsFunc(splits, func(s *analysis.Split) bool { return analysis.PartOf(s.Idle, "others").NS > 0 }) {
 		none = message.Phrase("no-kernel-runs-own")
 	}
 	rows = append(rows, sum(none, func(s *analysis.Split) splitPart { return splitPart{s.IdleNS, s.IdleShare} }))
 	return append(rows, sum(message.Phrase("wall-time-row"), func(s *analysis.Split) splitPart { return splitPart{s.WallNS, new(1.0)} }))
 }
 
-// partRows collects the parts of all splits by ID, those with most time in any
-// split first.
-func partRows(splits []*analysis.Split, part func(analysis.TimePart) string, parts func(*analysis.Split) []analysis.TimePart) []splitRow {
-	index := map[string]int{}
-	var rows []splitRow
-	for i, s := range splits {
-		for _, p := range parts(s) {
-			at, ok := index[p.ID]
-			if !ok {
-				at = len(rows)
-				index[p.ID] = at
-				rows = append(rows, splitRow{label: prose(upperFirst(part(p))), parts: absentParts(len(splits))})
+// partRows has a row for each part of any split; a split without it has 0.
+func partRows(splits []*analysis.Split, label func(analysis.TimePart) string, parts func(*analysis.Split) []analysis.TimePart) (rows []splitRow) {
+	for _, id := range analysis.PartIDs(splits, parts) {
+		var row splitRow
+		for _, s := range splits {
+			p := analysis.PartOf(parts(s), id)
+			if p.ID != "" {
+				row.label = prose(upperFirst(label(p)))
 			}
-			rows[at].parts[i] = splitPart{p.NS, p.Share}
+			row.parts = append(row.parts, splitPart{p.NS, cmp.Or(p.Share, new(0.0))})
 		}
+		rows = append(rows, row)
 	}
-	weight := func(row *splitRow) float64 {
-		most := 0.0
-		for _, p := range row.parts {
-			most = max(most, *p.share)
-		}
-		return most
-	}
-	slices.SortStableFunc(rows, func(a, b splitRow) int { return cmp.Compare(weight(&b), weight(&a)) })
 	return rows
 }
-
-// absentParts are the parts of splits that lack one.
-func absentParts(n int) []splitPart { return slices.Repeat([]splitPart{{share: new(0.0)}}, n) }

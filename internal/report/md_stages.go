@@ -47,7 +47,7 @@ func slowed(r *analysis.Result, s *analysis.Stage) string {
 // stages writes the time of each stage, clean and under nsys.
 func (d *doc) stages(r *analysis.Result) {
 	if len(r.Stages) == 0 {
-		d.say("stages-absent", absent, d.note(missing(r, message.Phrase("stages-unknown"), append(withoutTimeline[:3:3], analysis.NoKernels)...)))
+		d.lacks("stages", noTimeline(r, message.Phrase("stages-unknown")))
 		return
 	}
 	rows := stageRows(r)
@@ -60,20 +60,12 @@ func (d *doc) stages(r *analysis.Result) {
 
 // names3 lists the first names, and how many more there are.
 func names3(list []string) string {
-	text := strings.Join(list[:min(len(list), 3)], ", ")
-	if more := len(list) - 3; more > 0 {
-		text += message.Phrase("and-more-names", more)
-	}
-	return text
+	return message.Phrase("some-names", strings.Join(list[:min(len(list), 3)], ", "), max(0, len(list)-3))
 }
 
 // withNext is a fact with what to do about it.
 func withNext(f fact.Fact) string {
-	text := sentence(message.Text(f))
-	if next := message.Next(f); next != "" {
-		text += " Next: " + sentence(next)
-	}
-	return text
+	return paragraph(sentence(message.Text(f)), known("next", sentence(message.Next(f))))
 }
 
 // subStages notes the parts of a stage, which are in its time already.
@@ -85,7 +77,7 @@ func (d *doc) subStages(r *analysis.Result) {
 		}
 		under := ""
 		if s.CleanMS == nil {
-			under = message.Phrase("under-nsys-end")
+			under = message.Phrase("under-nsys")
 		}
 		parts := each(s.Sub, func(sub *analysis.SubMS) string { return code(sub.Name) + " " + elapsed(sub.MS*1e6) })
 		items = append(items, message.Phrase("stage-includes", code(s.Name), strings.Join(parts, ", "), under))

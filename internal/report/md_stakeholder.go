@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -54,7 +53,7 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 	told := slices.ContainsFunc(r.Findings[:min(len(r.Findings), pageFindings)], func(f analysis.Finding) bool { return f.Code == "first-saving" })
 	if len(r.Opportunities) > 0 && !told {
 		o := &r.Opportunities[0]
-		d.say("plain-largest-saving", prose(message.Short(o.Title)), elapsed(o.Seconds*1e9)+savedOf(o), ofRun(r, o))
+		d.say("plain-largest-saving", prose(message.Short(o.Title)), elapsed(o.Seconds*1e9), savedOf(o), timesOf(o.Times), positive(o.Saves(), percent), prose(partOf(r).name))
 	}
 	d.say("link-report")
 	return d.writeTo(w, r)
@@ -62,16 +61,6 @@ func WriteStakeholder(w io.Writer, r *analysis.Result) error {
 
 // plainText is a finding for readers who do not know GPUs.
 func plainText(f *analysis.Finding) string { return message.Plain(f.Fact) }
-
-// ofRun says how much of the whole run, or of the scope, a saving is; "" where that
-// is not known.
-func ofRun(r *analysis.Result, o *analysis.Opportunity) string {
-	share := o.Saves()
-	if share == 0 {
-		return ""
-	}
-	return ", " + percent(share) + " of " + prose(partOf(r).name)
-}
 
 // lowerFirst lets a title go on within a sentence; abbreviations stay.
 func lowerFirst(s string) string {
@@ -92,7 +81,7 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 		if a.N > 1 {
 			value = spread(values[0], values[1], prose(unit))
 		}
-		g.add(prose(aggregateLabel(a)), value, message.Phrase("plain-unprofiled-mean", plural(a.N, aggregateOf(a))))
+		g.add(prose(aggregateLabel(a)), value, message.Phrase("plain-unprofiled-mean", aggregateCount(a)))
 	}
 	if len(r.Totals.Aggregates) == 0 {
 		g.add(message.Phrase("times-without-profiler"), absent+d.note(missing(r, message.Phrase("no-unprofiled-run"), withoutUnprofiled...)), "")
@@ -113,11 +102,7 @@ func (d *doc) plainAggregates(r *analysis.Result) {
 		d.table(g)
 		return
 	}
-	what := message.Phrase("plain-launches", thousands(p.kernelNames))
-	if p.outsideCalls > 0 {
-		what += message.Phrase("plain-launches-outside", thousands(p.outsideCalls))
-	}
-	g.add(message.Phrase("kernels-launched"), thousands(p.launches), what)
+	g.add(message.Phrase("kernels-launched"), thousands(p.launches), message.Phrase("plain-launches", p.kernelNames, p.outsideCalls))
 	d.table(g)
 }
 
@@ -164,11 +149,11 @@ func (d *doc) holdUp(r *analysis.Result, s *analysis.Stage) string {
 	case l.Kind == analysis.TimeLaunch:
 		return message.Phrase("plain-launch-bound")
 	case l.Kind == analysis.TimeIdle:
-		return message.Phrase("plain-idle-because") + prose(lowerFirst(message.Part(l.Part, "")))
+		return message.Phrase("plain-idle-because", prose(lowerFirst(message.Part(l.Part, ""))))
 	case l.Part != "":
-		return message.Phrase("plain-gpu-work-mostly") + prose(lowerFirst(message.Part(l.Part, l.Label)))
+		return message.Phrase("plain-gpu-work", prose(lowerFirst(message.Part(l.Part, l.Label))))
 	}
-	return message.Phrase("gpus-work")
+	return message.Phrase("plain-gpu-work")
 }
 
 // plainOperators writes the operators with most GPU time of their own; where none has any,
@@ -178,21 +163,17 @@ func (d *doc) plainOperators(r *analysis.Result) {
 		d.noOperators(r)
 		return
 	}
-	rows := operatorRows(r, newNames(r))
+	operators := r.OperatorsBySelf()
 	v := OperatorView.only("name", "calls", "self_device_us", "share", "total_device_us")
 	switch {
 	case r.OnlyCPU():
-		d.say("gpu-time-absent", absent, d.onlyCPU(r.Operators))
-		v = OperatorView.only("name", "calls", "self_cpu_us", "total_cpu_us")
-	default:
-		rows = slices.DeleteFunc(rows, func(o operatorRow) bool { return o.SelfDeviceUS <= 0 })
-		slices.SortStableFunc(rows, func(x, y operatorRow) int { return cmp.Compare(y.SelfDeviceUS, x.SelfDeviceUS) })
-	}
-	if len(rows) == 0 {
+		d.lacks("gpu-time", onlyCPU(r.Operators))
+		operators, v = r.OperatorsByTotal(), OperatorView.only("name", "calls", "self_cpu_us", "total_cpu_us")
+	case len(operators) == 0:
 		d.say("operators-no-gpu-time")
 		return
 	}
-	writeView(d, v, pointers(rows[:min(len(rows), pageKernels)]))
+	writeView(d, v, pointers(operatorRows(r, newNames(r), operators[:min(len(operators), pageKernels)])))
 	d.profiled(r)
 	d.say("operators-without-own-time")
 }
@@ -200,7 +181,7 @@ func (d *doc) plainOperators(r *analysis.Result) {
 // plainKernels writes the kernels with most GPU time and what they do.
 func (d *doc) plainKernels(r *analysis.Result) {
 	if len(r.Kernels) == 0 {
-		d.say("no-kernels", d.note(missing(r, message.Phrase("no-kernels-captured"), withoutKernels...)))
+		d.noKernels(r)
 		return
 	}
 	writeView(d, resultKernelView.only("short", "category", "calls", "total_ns", "share", "ncu_ns", "limiter").titled("category", "does"), kernelLines(r, newNames(r), pageKernels, false))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -115,23 +116,20 @@ func newDoc(title string, r *analysis.Result) *doc {
 	d := &doc{seen: map[string]int{}}
 	d.line("# %s", title)
 	if r.Source.Recorded {
-		d.say("banner-recorded", recordedOn(r))
+		d.say("banner-recorded", prose(gpuName(r)), prose(r.Source.Created))
 	}
 	if text := unfinished(r.Source.Status); text != "" {
 		d.say("banner-unfinished", text)
 	}
 	for _, n := range r.FirstNotes() {
-		d.line("> **Warning.** %s", prose(message.Text(n.AsFact())))
+		d.say("banner-warning", prose(message.Text(n.AsFact())))
 	}
 	return d
 }
 
 // titled adds what ran to the title of a page.
 func titled(title string, r *analysis.Result) string {
-	if name := workloadName(r); name != "" {
-		return title + ": " + prose(name)
-	}
-	return title
+	return message.Phrase("title-of", title, prose(workloadName(r)))
 }
 
 // RecordedRun marks the tables and the summary of a recording.
@@ -148,16 +146,12 @@ func unfinished(status string) string {
 	return ""
 }
 
-// recordedOn says where and when a recording was made, as far as it tells.
-func recordedOn(r *analysis.Result) string {
-	text := ""
-	if len(r.Environment.GPUs) > 0 {
-		text = message.Phrase("banner-recorded-session") + prose(r.Environment.GPUs[0].Name)
+// gpuName is that of the first GPU; "" where it is not known.
+func gpuName(r *analysis.Result) string {
+	if len(r.Environment.GPUs) == 0 {
+		return ""
 	}
-	if r.Source.Created != "" {
-		text += " (" + prose(r.Source.Created) + ")"
-	}
-	return text
+	return r.Environment.GPUs[0].Name
 }
 
 // line writes a paragraph, a heading or a quote, set off by blank lines.
@@ -171,6 +165,14 @@ func (d *doc) line(format string, args ...any) {
 
 // say writes a phrase of package message as a paragraph.
 func (d *doc) say(id string, args ...any) { d.line("%s", message.Phrase(id, args...)) }
+
+// lacks says that what a phrase names is absent, with the reason as a footnote.
+func (d *doc) lacks(id, why string) { d.say("absent-note", message.Phrase(id), d.note(why)) }
+
+// paragraph is sentences in a row; those that are "" are left out.
+func paragraph(sentences ...string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
+}
 
 // heading writes a phrase as a heading of a level: 2 for a section.
 func (d *doc) heading(level int, id string) {
@@ -239,16 +241,12 @@ func sentence(s string) string {
 // writeTo ends the page with where it comes from and its footnotes, which
 // renderers put last anyway.
 func (d *doc) writeTo(w io.Writer, r *analysis.Result) error {
-	made := "deepprof"
-	if r.Version != "" {
-		made = prose("deepprof " + strings.TrimPrefix(r.Version, "deepprof "))
-	}
-	from := "result.json"
+	run := ""
 	if r.Source.Run != "" {
-		from = message.Phrase("result-json-of-run") + code(r.Source.Run)
+		run = code(r.Source.Run)
 	}
 	d.line("---")
-	d.say("made-by-from", made, from)
+	d.say("made-by-from", prose(strings.TrimPrefix(r.Version, "deepprof ")), run)
 	for i, n := range d.notes {
 		d.line("[^%d]: %s", i+1, n)
 	}

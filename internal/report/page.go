@@ -90,7 +90,7 @@ func addServing(tables map[string]PageTable, r *analysis.Result) {
 func operatorsOfPage(r *analysis.Result, n *names, some func(*operatorRow) bool) PageTable {
 	v := shownAll(OperatorView.only("name", "calls", "self_device_us", "total_device_us", "share", "self_cpu_us", "limiter", "main_kernel"))
 	v.column("self_device_us").Note = func(o *operatorRow) string { return o.Why } // there is no room for a column
-	rows := slices.DeleteFunc(pointers(operatorRows(r, n)), func(o *operatorRow) bool { return !some(o) })
+	rows := slices.DeleteFunc(pointers(operatorRows(r, n, r.OperatorsByTotal())), func(o *operatorRow) bool { return !some(o) })
 	if !slices.ContainsFunc(rows, func(o *operatorRow) bool { return o.Limiter != "" }) {
 		v = v.without("limiter")
 		v.Legend += "; " + lowerFirst(noLimiter(r.Operators))

@@ -129,7 +129,7 @@ func (p *roofPlot) y(log float64) float64 {
 // describe is for readers who do not see the picture; p may be nil.
 func (p *roofPlot) describe(r *analysis.Result) string {
 	if p == nil {
-		return message.Phrase("there-is-no-roofline", message.Text(r.Roofline.Why))
+		return message.Phrase("no-roofline", message.Text(r.Roofline.Why))
 	}
 	return message.Phrase("roofline-described", len(p.points))
 }
@@ -161,7 +161,7 @@ func (p *roofPlot) draw(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>%s</title></circle>\n",
 			escapeXML(q.Memory), p.x(math.Log10(q.Intensity)), p.y(math.Log10(q.FLOPS)), dot,
-			escapeXML(message.Phrase("roofline-point", p.names[q.Kernel], q.DType, q.Memory, q.Intensity, roofRate(q.FLOPS), q.Attained*100)))
+			escapeXML(message.Phrase("roofline-point", p.names[q.Kernel], q.DType, q.Memory, fmt.Sprintf("%.3g", q.Intensity), roofRate(q.FLOPS, "FLOP/s"), fmt.Sprintf("%.0f", q.Attained*100))))
 	}
 	b.WriteString("</g>\n")
 	p.legend(b)
@@ -174,8 +174,8 @@ func (p *roofPlot) grid(b *bytes.Buffer) {
 			p.x(d), roofTop, roofHeight-roofBottom, p.x(d), roofHeight-roofBottom+18, math.Pow(10, d))
 	}
 	for d := p.y0; d <= p.y1; d++ {
-		fmt.Fprintf(b, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"small\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%sFLOP/s</text>\n",
-			roofLeft, p.y(d), roofWidth-roofRight, roofLeft-6, p.y(d)+4, roofRate(math.Pow(10, d)))
+		fmt.Fprintf(b, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"small\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+			roofLeft, p.y(d), roofWidth-roofRight, roofLeft-6, p.y(d)+4, roofRate(math.Pow(10, d), "FLOP/s"))
 	}
 	fmt.Fprintf(b, "<path class=\"axis\" d=\"M%d %dV%dH%d\"/>\n", roofLeft, roofTop, roofHeight-roofBottom, roofWidth-roofRight)
 	fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", (roofLeft+roofWidth-roofRight)/2, roofHeight-20, escapeXML(message.Phrase("roofline-axis")))
@@ -195,35 +195,36 @@ func (p *roofPlot) legend(b *bytes.Buffer) {
 	flops := slices.Clone(p.flops)
 	slices.SortStableFunc(flops, func(a, c analysis.Peak) int { return cmp.Compare(c.Value, a.Value) })
 	for _, f := range flops {
-		line("", fmt.Sprintf("%s %sFLOP/s%s", message.Label("peak", f.ID), roofRate(f.Value), unmeasured(f)))
+		line("", roofText(f, "FLOP/s"))
 	}
 	for _, m := range p.bytes {
-		line(m.ID, fmt.Sprintf("%s %sB/s%s", message.Label("peak", m.ID), roofRate(m.Value), unmeasured(m)))
+		line(m.ID, roofText(m, "B/s"))
 	}
 	if p.cut > 0 {
 		line("", message.Phrase("points-left-out", p.cut))
 	}
 }
 
-// unmeasured marks a peak that is from a table, not from this GPU.
-func unmeasured(p analysis.Peak) string {
-	if p.Measured {
-		return ""
+// roofText names a peak, and marks one that is from a table, not from this GPU.
+func roofText(p analysis.Peak, unit string) string {
+	id := "roof-rate"
+	if !p.Measured {
+		id = "roof-rate-unmeasured"
 	}
-	return message.Phrase("peak-not-measured")
+	return message.Phrase(id, message.Label("peak", p.ID), roofRate(p.Value, unit))
 }
 
-// roofRate writes a rate with its prefix, to stand before a unit.
-func roofRate(x float64) string {
+// roofRate writes a rate with the prefix of its unit, and no more digits than an axis needs.
+func roofRate(x float64, unit string) string {
 	for _, s := range []struct {
 		factor float64
 		prefix string
 	}{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
 		if x >= s.factor*0.9999 {
-			return fmt.Sprintf("%.3g %s", x/s.factor, s.prefix)
+			return fmt.Sprintf("%.3g %s%s", x/s.factor, s.prefix, unit)
 		}
 	}
-	return fmt.Sprintf("%.3g ", x)
+	return fmt.Sprintf("%.3g %s", x, unit)
 }
 
 // xmlEscapes are enough within elements and within attributes in either quotes.

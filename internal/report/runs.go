@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -141,7 +142,7 @@ func WriteRun(w io.Writer, d *RunDetail) error {
 		fmt.Fprintln(&b, "\n"+message.Phrase("run-resume-hint", d.Summary.ID, r.Next))
 	}
 	for _, warning := range d.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", oneLine(warning))
+		fmt.Fprintln(&b, message.Phrase("warning-line", oneLine(warning)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -149,42 +150,37 @@ func WriteRun(w io.Writer, d *RunDetail) error {
 
 // writeRunHead writes what is known of the run as a whole, a line a fact.
 func writeRunHead(b *strings.Builder, d *RunDetail) {
-	fmt.Fprintf(b, "run      %s\nstatus   %s", d.Summary.ID, d.Summary.Status)
-	if d.Reason != "" {
-		fmt.Fprintf(b, " (%s)", oneLine(d.Reason))
+	field := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(b, "%-8s %s\n", name, text)
+		}
 	}
-	fmt.Fprintf(b, "\npath     %s\ncreated  %s\n", d.Summary.Path, d.Summary.Created.Local().Format(time.DateTime))
+	field("run", d.Summary.ID)
+	field("status", message.Phrase("status-because", d.Summary.Status, oneLine(d.Reason)))
+	field("path", d.Summary.Path)
+	field("created", d.Summary.Created.Local().Format(time.DateTime))
 	if d.Summary.Recorded != nil {
-		fmt.Fprintf(b, "note     %s; recorded %s\n", RecordedRun(), d.Summary.Recorded.Local().Format(time.DateTime))
+		field("note", message.Phrase("recorded-at", RecordedRun(), d.Summary.Recorded.Local().Format(time.DateTime)))
 	}
-	if d.Summary.Note != "" {
-		fmt.Fprintf(b, "note     %s\n", d.Summary.Note)
-	}
-	if d.Summary.GPU != "" {
-		fmt.Fprintf(b, "GPU      %s\n", d.Summary.GPU)
-	}
-	fmt.Fprintf(b, "command  %s\n", oneLine(shellescape.QuoteCommand(d.Command)))
+	field("note", d.Summary.Note)
+	field("GPU", d.Summary.GPU)
+	field("command", oneLine(shellescape.QuoteCommand(d.Command)))
 }
 
 // writeStep writes one step with its outcomes and the files that it left.
 func writeStep(b *strings.Builder, d *RunDetail, s stepRow) {
-	fmt.Fprintf(b, "\n%s: %s", s.Name, s.State)
-	if s.Seconds != nil {
-		fmt.Fprintf(b, ", %s", elapsed(*s.Seconds*1e9))
-	}
 	outcomes := s.Outcomes
-	if len(outcomes) > 1 {
-		fmt.Fprint(b, message.Phrase("in-processes", len(outcomes)))
-	} else if s.Outcome != nil {
+	if len(outcomes) <= 1 && s.Outcome != nil {
 		outcomes = []outcomeRow{*s.Outcome}
 	}
-	if s.Attempts > max(len(outcomes), 1) {
-		fmt.Fprintf(b, ", %d attempts", s.Attempts)
+	time, code := "", ""
+	if s.Seconds != nil {
+		time = elapsed(*s.Seconds * 1e9)
 	}
 	if s.ExitCode != nil {
-		fmt.Fprint(b, message.Phrase("step-exit-code", *s.ExitCode))
+		code = strconv.Itoa(*s.ExitCode)
 	}
-	b.WriteByte('\n')
+	fmt.Fprintln(b, "\n"+message.Phrase("step-line", s.Name, s.State, time, when(len(s.Outcomes) > 1, len(s.Outcomes)), when(s.Attempts > max(len(outcomes), 1), s.Attempts), code))
 	line := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(b, "  %-9s %s\n", name, oneLine(text))
@@ -206,52 +202,52 @@ func writeStep(b *strings.Builder, d *RunDetail, s stepRow) {
 		if f.Step != s.Name {
 			continue
 		}
-		fmt.Fprintf(b, "  %-9s %s, %d bytes", "file", f.Path, f.Size)
-		if f.Problem != "" {
-			fmt.Fprintf(b, ": %s", f.Problem)
-		}
-		b.WriteByte('\n')
+		line("file", message.Phrase("file-size", f.Path, f.Size, f.Problem))
 	}
 }
 
 // WriteCleaned says what was removed, or would be.
 func WriteCleaned(w io.Writer, r *runs.CleanReport) error {
 	wordKept(r.Kept)
-	verb := "removed"
+	run, sum := "removed-run", "removed-sum"
 	if r.DryRun {
-		verb = message.Phrase("would-remove")
+		run, sum = "would-remove-run", "would-remove-sum"
 	}
 	var b strings.Builder
 	for _, s := range r.Removed {
-		fmt.Fprintf(&b, "%s %s (%.1f MB)\n", verb, s.Path, float64(s.Bytes)/1e6)
+		fmt.Fprintln(&b, message.Phrase(run, s.Path, megabytes(s.Bytes)))
 	}
-	for _, k := range r.Kept {
-		fmt.Fprintf(&b, "kept %s: %s\n", k.Path, k.Reason)
-	}
+	writeKept(&b, r.Kept)
 	for _, f := range WordWarnings(r.Failed) {
-		fmt.Fprintf(&b, "failed %s\n", f)
+		fmt.Fprintln(&b, message.Phrase("remove-failed", f))
 	}
-	stay := message.Phrase("others-stay")
-	if r.Others+len(r.Kept) == 1 {
-		stay = message.Phrase("other-stays")
-	}
-	fmt.Fprintf(&b, "%s %s, %.1f MB; %d %s\n", verb, plural(len(r.Removed), "run"), float64(r.Bytes)/1e6, r.Others+len(r.Kept), stay)
+	fmt.Fprintln(&b, message.Phrase(sum, len(r.Removed), megabytes(r.Bytes), r.Others+len(r.Kept)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
+// writeKept says which runs stay, and why.
+func writeKept(b *strings.Builder, list []runs.Kept) {
+	for _, k := range list {
+		fmt.Fprintln(b, message.Phrase("run-kept", k.Path, k.Reason))
+	}
+}
+
+// megabytes writes a size so that those of several runs compare.
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
 // WritePacked says what went into a pack.
 func WritePacked(w io.Writer, r *runs.PackReport) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, message.Phrase("pack-size", r.Path, r.Files, float64(r.Bytes)/1e6, float64(r.RunSize)/1e6))
+	fmt.Fprintln(&b, message.Phrase("pack-size", r.Path, r.Files, megabytes(r.Bytes), megabytes(r.RunSize)))
 	for _, f := range r.Altered {
-		fmt.Fprintf(&b, "changed %s: %s\n", f.Path, f.Altered)
+		fmt.Fprintln(&b, message.Phrase("packed-changed", f.Path, f.Altered))
 	}
 	for _, o := range WordWarnings(r.Omitted) {
 		fmt.Fprintln(&b, message.Phrase("packed-left-out", o))
 	}
 	for _, n := range WordWarnings(r.Notes) {
-		fmt.Fprintf(&b, "note %s\n", n)
+		fmt.Fprintln(&b, message.Phrase("packed-note", n))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -267,12 +263,10 @@ func WritePackedRuns(w io.Writer, r *runs.PackedRuns) error {
 	}
 	var b strings.Builder
 	for _, path := range r.Removed {
-		fmt.Fprintf(&b, "removed %s\n", path)
+		fmt.Fprintln(&b, message.Phrase("removed-run", path))
 	}
-	for _, k := range r.Kept {
-		fmt.Fprintf(&b, "kept %s: %s\n", k.Path, k.Reason)
-	}
-	fmt.Fprintln(&b, message.Phrase("clean-summary", many(int64(len(r.Packs)), "run"), many(int64(len(r.Removed)), "folder"), float64(r.Bytes)/1e6, many(int64(r.Others), "run")))
+	writeKept(&b, r.Kept)
+	fmt.Fprintln(&b, message.Phrase("clean-summary", len(r.Packs), len(r.Removed), megabytes(r.Bytes), r.Others))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -33,27 +33,9 @@ func orAbsent(share *float64) string {
 	return percent(*share)
 }
 
-// busySpread tells how busy single GPUs were where there are several.
-func busySpread(r *analysis.Result) string {
-	list := r.Totals.Devices
-	if len(list) < 2 || r.Totals.WallNS <= 0 {
-		return ""
-	}
-	least, most := list[0].Share, list[0].Share
-	for _, d := range list {
-		if *d.Share < *least {
-			least = d.Share
-		}
-		if *d.Share > *most {
-			most = d.Share
-		}
-	}
-	return message.Phrase("mean-of-gpus-to", len(list), percent(*least), percent(*most))
-}
-
 // scope says what the numbers of a page are about, where that is not everything.
 func (d *doc) scope(r *analysis.Result) {
 	if r.Scope != nil {
-		d.line("**Scope:** %s", prose(message.Text(r.Scope.Text)))
+		d.say("scope-lead", prose(message.Text(r.Scope.Text)))
 	}
 }

@@ -102,7 +102,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 		lines = append(lines, wrap(RecordedRun(), o.Width, "  ", sentenceLines)...)
 	}
 	if text := unfinished(r.Source.Status); text != "" {
-		lines = append(lines, wrap(lowerFirst(text)+message.Phrase("screen-unfinished"), o.Width, "  ", sentenceLines)...)
+		lines = append(lines, wrap(message.Phrase("screen-unfinished", lowerFirst(text)), o.Width, "  ", sentenceLines)...)
 	}
 	for _, n := range r.FirstNotes() {
 		lines = append(lines, wrap(message.Text(n.AsFact()), o.Width, "  ", sentenceLines)...)
@@ -147,12 +147,12 @@ func summaryScope(r *analysis.Result, width, most int) []string {
 	}
 	parts := []string{
 		message.Phrase("screen-scope-time", p.name, elapsed(float64(p.wall)), elapsed(float64(r.Totals.WallNS))),
-		message.Phrase("gpu-busy") + orAbsent(p.busy),
-		thousands(p.launches) + " launches",
-		message.Phrase("screen-launches-outside", thousands(p.outsideCalls), elapsed(float64(p.outsideNS))),
+		message.Phrase("gpu-busy", orAbsent(p.busy)),
+		message.Phrase("n-launches", p.launches),
+		message.Phrase("screen-launches-outside", p.outsideCalls, elapsed(float64(p.outsideNS))),
 	}
 	if beside := r.Scope.Text.Params["parts"].Facts; len(beside) > 0 {
-		parts = append(parts, "outside: "+strings.Join(message.Texts(beside), ", "))
+		parts = append(parts, message.Phrase("screen-outside", strings.Join(message.Texts(beside), ", ")))
 	}
 	for n := len(parts); n > 1; n-- {
 		if lines := whole(strings.Join(parts[:n], "; "), width, "  ", most); lines != nil {
@@ -173,8 +173,9 @@ func summaryTitle(r *analysis.Result, o SummaryOptions) []string {
 	if r.Scope != nil || !r.HasTimeline() || p.wall <= 0 {
 		return []string{bold(shorten(title, o.Width), o.Bold)}
 	}
-	numbers := message.Phrase("screen-timeline-summary", elapsed(float64(p.wall)), orAbsent(p.busy), busySpread(r), thousands(p.launches))
-	if both := title + ": " + numbers; utf8.RuneCountInString(both) <= o.Width {
+	least, most := r.BusyRange()
+	numbers := message.Phrase("screen-timeline-summary", elapsed(float64(p.wall)), orAbsent(p.busy), when(least != nil, r.GPUs()), orAbsent(least), orAbsent(most), p.launches)
+	if both := message.Phrase("title-of", title, numbers); utf8.RuneCountInString(both) <= o.Width {
 		return []string{bold(both, o.Bold)}
 	}
 	return append([]string{bold(shorten(title, o.Width), o.Bold)}, wrap(numbers, o.Width, "  ", 2)...)
@@ -218,56 +219,45 @@ func summaryFoot(r *analysis.Result, o SummaryOptions, f screenful, more int) []
 	out := summaryHeavy(r, o, f.warning)
 	var left []string
 	if more > 0 {
-		left = append(left, plural(more, message.Phrase("more-finding")))
+		left = append(left, message.Phrase("n-more-findings", more))
 	}
 	for _, notes := range []struct {
-		head, one, many string
-		most            int
-		list            []analysis.Note
+		line, all, others string // IDs of phrases: a note, how many there are, and how many besides those shown
+		most              int
+		list              []analysis.Note
 	}{
-		{"warning: ", "warning", "warnings", f.warning, o.unshown(withoutHeavy(r))},
-		{message.Phrase("not-measured-head"), message.Phrase("thing-not-measured"), message.Phrase("things-not-measured"), f.missing, o.unshown(r.Missing)},
+		{"warning-line", "n-warnings", "n-more-warnings", f.warning, o.unshown(withoutHeavy(r))},
+		{"missing-line", "n-not-measured", "n-more-not-measured", f.missing, o.unshown(r.Missing)},
 	} {
 		n := len(notes.list)
 		for i := range notes.list {
-			lines := summaryNote(notes.head, &notes.list[i], o.Width, notes.most)
+			note := notes.list[i].AsFact()
+			lines := whole(message.Phrase(notes.line, oneLine(message.Short(note)), oneLine(message.Next(note))), o.Width, "  ", notes.most)
 			if lines == nil {
 				break
 			}
 			out = append(out, lines...)
-			if n--; i == 0 {
-				notes.one, notes.many = "more "+notes.one, "more "+notes.many
-			}
+			n--
+			notes.all = notes.others
 			if !o.Log {
 				break
 			}
 		}
-		switch {
-		case n == 1:
-			left = append(left, "1 "+notes.one)
-		case n > 1:
-			left = append(left, fmt.Sprintf("%d %s", n, notes.many))
+		if n > 0 {
+			left = append(left, message.Phrase(notes.all, n))
 		}
 	}
 	if len(left) > 0 {
-		out = append(out, wrap(message.Phrase("in-report")+strings.Join(left, ", "), o.Width, "  ", sentenceLines)...)
+		out = append(out, wrap(message.Phrase("in-report", strings.Join(left, ", ")), o.Width, "  ", sentenceLines)...)
 	}
 	if o.Report != "" { // never cut: it is there to be copied
-		out = append(out, bold("report: ", o.Bold)+oneLine(o.Report))
+		head := bold(message.Phrase("report-head"), o.Bold)
+		out = append(out, message.Phrase("report-at", head, oneLine(o.Report)))
 	}
 	if len(out) > 0 {
 		out = append([]string{""}, out...)
 	}
 	return out
-}
-
-// summaryNote is a note with what to do about it, nil where it does not fit.
-func summaryNote(head string, n *analysis.Note, width, most int) []string {
-	text := head + oneLine(message.Short(n.AsFact()))
-	if next := oneLine(message.Next(n.AsFact())); next != "" {
-		text += "; next: " + next
-	}
-	return whole(text, width, "  ", most)
 }
 
 // summaryHeavy tells of stages that nsys slowed too much, and what to do.
@@ -288,7 +278,7 @@ func summaryHeavy(r *analysis.Result, o SummaryOptions, most int) []string {
 	if lines := whole(message.Phrase("nsys-slowed", strings.Join(slowed, ", "), next), o.Width, "  ", max(most, 2)); lines != nil {
 		return lines
 	}
-	return wrap(message.Phrase("nsys-slowed", plural(len(slowed), "stage"), next), o.Width, "  ", sentenceLines)
+	return wrap(message.Phrase("nsys-slowed", message.Phrase("n-stages", len(slowed)), next), o.Width, "  ", sentenceLines)
 }
 
 // withoutHeavy leaves out the warnings that summaryHeavy tells.

@@ -33,7 +33,7 @@ const (
 func changed(change float64, run string) string {
 	code, by := codeMore, change
 	switch {
-	case math.Abs(change) < 0.0005:
+	case analysis.Unchanged(change):
 		return message.Text(fact.New(codeSame, fact.Name("run", run)))
 	case change < 0:
 		code, by = codeLess, -change
@@ -69,7 +69,7 @@ func useChange(r *analysis.Result, use string, of func(*analysis.Stage) []analys
 		}
 		for _, u := range r.Baseline.Uses {
 			if u.Name == use && u.Stage == r.Stages[i].Name && u.Share > 0 {
-				changes, values = append(changes, signedShare(*now/u.Share-1)), append(values, percent(u.Share))
+				changes, values = append(changes, signedShare(u.Change(*now))), append(values, percent(u.Share))
 			}
 		}
 	}
@@ -124,10 +124,11 @@ func servingTiles(r *analysis.Result) []Tile {
 	if w == nil {
 		return nil
 	}
+	median := message.Phrase("median-of", w.Name)
 	return []Tile{
-		{message.Phrase("time-to-first-token"), elapsed(w.Stats.TTFT.P50), "median, " + w.Name, measureChange(r, "ttft_ms", milliseconds)},
-		{message.Phrase("time-per-token"), elapsed(w.Stats.TPOT.P50), "median, " + w.Name, measureChange(r, "token_ms", milliseconds)},
-		{"Tokens/s", significant(w.Stats.TokensPerSecond), w.Name, measureChange(r, "tokens_per_s", significant)},
+		{message.Label("aggregate", "ttft_ms"), elapsed(w.Stats.TTFT.P50), median, measureChange(r, "ttft_ms", milliseconds)},
+		{message.Label("aggregate", "token_ms"), elapsed(w.Stats.TPOT.P50), median, measureChange(r, "token_ms", milliseconds)},
+		{message.Phrase("tokens-per-second"), significant(w.Stats.TokensPerSecond), w.Name, measureChange(r, "tokens_per_s", significant)},
 	}
 }
 
@@ -150,7 +151,7 @@ func aggregateTiles(r *analysis.Result) (tiles []Tile) {
 			if a.Unit == "ms" {
 				write = milliseconds
 			}
-			tiles = append(tiles, Tile{aggregateLabel(a), write(a.P50), message.Phrase("median-unprofiled"), measureChange(r, name, write)})
+			tiles = append(tiles, Tile{aggregateLabel(a), write(a.P50), message.Phrase("median-of", message.Phrase("unprofiled")), measureChange(r, name, write)})
 		}
 	}
 	return tiles

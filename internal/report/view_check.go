@@ -32,7 +32,7 @@ func Checks(rows []Check) Printable {
 	var notes []string
 	for _, r := range rows {
 		for _, d := range r.Details {
-			notes = append(notes, r.What+": "+d)
+			notes = append(notes, message.Phrase("title-of", r.What, d))
 		}
 		for _, n := range r.NotCompared {
 			notes = append(notes, message.Phrase("not-compared", r.What, n))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,14 +39,7 @@ func diffView(kind compare.Kind, unit Unit) View[compare.Line] {
 
 // lineName names a thing, and the value where that is not its time.
 func lineName(r *compare.Line) string {
-	name, of := r.Name, message.Label("compare.metric", string(r.Metric))
-	if name == "" {
-		name = message.Label("compare.kind", string(r.Kind))
-	}
-	if of != "" {
-		return name + ", " + of
-	}
-	return name
+	return message.Phrase("compare-line", cmp.Or(r.Name, message.Label("compare.kind", string(r.Kind))), message.Label("compare.metric", string(r.Metric)))
 }
 
 // launches are those of the base and of the new side; both nil where nobody counts them.
@@ -61,7 +55,7 @@ func interval(low, high *float64) any {
 	if low == nil || high == nil {
 		return nil
 	}
-	return signed(*low) + " to " + signed(*high)
+	return message.Phrase("from-to", signed(*low), signed(*high))
 }
 
 // signed writes a share as percent with its sign, with more digits the smaller it is.
@@ -120,13 +114,14 @@ var fallView = View[compare.FallPart]{
 // fallPartName is the name of a part: in words for what a comparison states as a code, as it
 // is for kernels, operators and regions.
 func fallPartName(p *compare.FallPart) string {
+	kind := message.Label("compare.part", p.Kind)
 	switch p.Kind {
 	case "busy":
-		return message.Label("compare.part", p.Kind) + ": " + message.Label("category", p.Name)
+		return message.Phrase("compare-part", kind, message.Label("category", p.Name))
 	case "idle":
-		return message.Label("compare.part", p.Kind) + ": " + message.Label("idle", p.Name)
+		return message.Phrase("compare-part", kind, message.Label("idle", p.Name))
 	case "rest", "outside", "others", "sum", "unprofiled", "median":
-		return message.Label("compare.part", p.Kind)
+		return kind
 	}
 	return p.Name
 }
@@ -178,12 +173,9 @@ func gateLines(g *compare.Gate) []GateLine {
 // gateLine words one check. A rule about many values that all pass is one line that counts
 // them. Low and High are there wherever Change is.
 func gateLine(r *compare.RuleResult, c *compare.Check) GateLine {
-	l := GateLine{Outcome: c.Outcome, Rule: r.Rule, Name: c.Name, Why: message.Text(c.Why)}
-	if r.Name != "" {
-		l.Rule = r.Name + ": " + r.Rule
-	}
+	l := GateLine{Outcome: c.Outcome, Rule: ruleName(r), Name: c.Name, Why: message.Text(c.Why)}
 	if len(r.Checks) > 1 && c.Outcome == compare.Pass {
-		l.Name = fmt.Sprintf("%d values", len(r.Checks))
+		l.Name = message.Phrase("gate-values", len(r.Checks))
 		return l
 	}
 	write := func(x float64) string { return signed(x) + " %" }
@@ -193,10 +185,18 @@ func gateLine(r *compare.RuleResult, c *compare.Check) GateLine {
 	if c.Change != nil {
 		l.Change = write(*c.Change)
 		if *c.Low != *c.High { // a count has no interval
-			l.Between = write(*c.Low) + " to " + write(*c.High)
+			l.Between = message.Phrase("from-to", write(*c.Low), write(*c.High))
 		}
 	}
 	return l
+}
+
+// ruleName is a rule as it was written, after the name that the file of rules gives it.
+func ruleName(r *compare.RuleResult) string {
+	if r.Name == "" {
+		return r.Rule
+	}
+	return message.Phrase("compare-part", r.Name, r.Rule)
 }
 
 // noiseView is how much runs of one program differ, and which rule that noise would keep.
@@ -234,10 +234,7 @@ type BaselineLine struct {
 func NewBaselineLine(name string, b *compare.Baseline) BaselineLine {
 	l := BaselineLine{Name: name, Runs: len(b.Runs), Created: b.Created}
 	if l.Runs > 0 {
-		l.Of = b.Runs[0].Name
-	}
-	if l.Runs > 1 {
-		l.Of = message.Phrase("run-and-more", l.Of, l.Runs-1)
+		l.Of = message.Phrase("some-names", b.Runs[0].Name, l.Runs-1)
 	}
 	return l
 }

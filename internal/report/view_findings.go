@@ -106,13 +106,7 @@ func savingRow(o *analysis.Opportunity) findingRow {
 // untold are the warnings of a result, and what it could not tell with what
 // would tell it.
 func untold(r *analysis.Result) []string {
-	return each(slices.Concat(r.Warnings, r.Missing), func(n *analysis.Note) string {
-		text := message.Text(n.AsFact())
-		if next := message.Next(n.Fact); next != "" {
-			text += "; next: " + next
-		}
-		return text
-	})
+	return noteLines(slices.Concat(r.Warnings, r.Missing))
 }
 
 // An experimentRow is a run that is worth making.
@@ -165,7 +159,7 @@ func Experiments(list []experiment.Experiment) Printable {
 		}
 		rows[i].NoRun = message.Text(x.NoLine)
 		if len(notes) == 0 {
-			notes = append(notes, message.Phrase("without-command-line")+rows[i].NoRun)
+			notes = append(notes, message.Phrase("without-command-line", rows[i].NoRun))
 		}
 	}
 	return ExperimentView.Table(rows, notes...)

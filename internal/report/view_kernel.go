@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
@@ -43,11 +42,11 @@ var resultKernelView = View[kernelLine]{
 func (k *kernelLine) one(x any) any { return when(k.rest == nil, x) }
 
 // timed is a value of the timeline; nil where it holds no launch of the kernel.
-func (k *kernelLine) timed(x any) any { return when(!untimed(k.Kernel), x) }
+func (k *kernelLine) timed(x any) any { return when(!k.NoLaunch(), x) }
 
 // ncuTime is the time of one launch under ncu, where there is no other.
 func ncuTime(k *kernelLine) any {
-	if !untimed(k.Kernel) || k.Counted == nil || k.Counted.DurationNS <= 0 {
+	if !k.NoLaunch() || k.Counted == nil || k.Counted.DurationNS <= 0 {
 		return nil
 	}
 	return k.Counted.DurationNS
@@ -62,7 +61,7 @@ const manyReasons = 6
 func kernelLines(r *analysis.Result, n *names, most int, withRest bool) []*kernelLine {
 	var rows []*kernelLine
 	reasons := map[string]bool{}
-	timed := slices.ContainsFunc(r.Kernels, func(k analysis.Kernel) bool { return !untimed(&k) })
+	timed := r.HasTimes()
 	for i := range r.Kernels[:min(most, len(r.Kernels))] {
 		k := &r.Kernels[i]
 		line := &kernelLine{Kernel: k, name: n.of(i), category: category(r, k.Category), limiter: limiter(&k.Limiter)}
@@ -73,7 +72,7 @@ func kernelLines(r *analysis.Result, n *names, most int, withRest bool) []*kerne
 				line.why = message.Phrase("reason-in-kernels-md")
 			}
 		}
-		if timed && untimed(k) {
+		if timed && k.NoLaunch() {
 			line.untold = underNcu(r, k)
 		}
 		rows = append(rows, line)
@@ -86,7 +85,7 @@ func kernelLines(r *analysis.Result, n *names, most int, withRest bool) []*kerne
 	if rest.Share != nil {
 		sum.Share = *rest.Share
 	}
-	return append(rows, &kernelLine{Kernel: sum, name: fmt.Sprintf("%s more", thousands(int64(rest.Kernels))), rest: rest})
+	return append(rows, &kernelLine{Kernel: sum, name: message.Phrase("more", rest.Kernels), rest: rest})
 }
 
 // noVerdict is why a kernel has no limiter.
@@ -99,7 +98,7 @@ func noVerdict(k *analysis.Kernel) string {
 	default:
 		why = message.Phrase("no-reason-given")
 	}
-	return message.Phrase("no-verdict-on-limiter") + why
+	return message.Phrase("no-verdict-on-limiter", why)
 }
 
 // categoryView is the GPU time by category.
@@ -163,7 +162,7 @@ func regionLimiter(g *analysis.Region) string {
 	case l == nil || l.Kind == "":
 		return ""
 	case l.Share > 0:
-		return message.Phrase("category-share-of-gpu-time", message.Limiter(l.Kind, l.Units), l.Share*100)
+		return message.Phrase("limiter-of-gpu-time", message.Limiter(l.Kind, l.Units), fmt.Sprintf("%.0f %%", l.Share*100))
 	}
 	return message.Limiter(l.Kind, l.Units)
 }

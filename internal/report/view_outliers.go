@@ -13,23 +13,22 @@ const stripDrawn fact.Code = "page-strip"
 
 // An outlierRow is a layer that took longer in a step than it usually does.
 type outlierRow struct {
-	Step     int
-	Group    string
-	Layer    string
-	NS       int64
-	MedianNS int64
+	Step  int
+	Group string
+	name  string // of the layer
+	*analysis.StripOutlier
 }
 
 // outlierView are the layers that stand out in a step.
 var outlierView = View[outlierRow]{
 	Name: "outliers", Order: Order{Key: "more_ns", Descending: true},
 	Columns: []Column[outlierRow]{
-		{Key: "layer", Format: ID, Value: func(r *outlierRow) any { return r.Layer }},
+		{Key: "layer", Format: ID, Value: func(r *outlierRow) any { return r.name }},
 		{Key: "step", Unit: Count, Value: func(r *outlierRow) any { return r.Step }},
 		{Key: "group", Title: "kind of step", Value: func(r *outlierRow) any { return r.Group }},
 		{Key: "gpu_ns", Title: "GPU time", Unit: Nanoseconds, Group: "time", Value: func(r *outlierRow) any { return r.NS }},
 		{Key: "median_ns", Title: "median of the layer", Unit: Nanoseconds, Group: "time", Value: func(r *outlierRow) any { return r.MedianNS }},
-		{Key: "more_ns", Title: "more than that", Unit: Nanoseconds, Group: "time", Value: func(r *outlierRow) any { return r.NS - r.MedianNS }},
+		{Key: "more_ns", Title: "more than that", Unit: Nanoseconds, Group: "time", Value: func(r *outlierRow) any { return r.Above() }},
 	},
 }
 
@@ -39,9 +38,9 @@ func outlierRows(r *analysis.Result) (rows []*outlierRow) {
 		return nil
 	}
 	s := r.Steps.Strip
-	for _, o := range s.Outliers {
+	for _, o := range pointers(s.Outliers) {
 		c := &s.Columns[o.Column]
-		rows = append(rows, &outlierRow{Step: c.First, Group: c.Group, Layer: s.Layers[o.Layer], NS: o.NS, MedianNS: o.MedianNS})
+		rows = append(rows, &outlierRow{Step: c.First, Group: c.Group, name: s.Layers[o.Layer], StripOutlier: o})
 	}
 	return rows
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -236,7 +235,7 @@ var RankKernelView = View[rankKernelRow]{
 	Columns: []Column[rankKernelRow]{
 		{Key: "sum_ns", Title: "sum", Unit: Nanoseconds, Value: func(r *rankKernelRow) any { return r.SumNS }},
 		{Key: "launches", Priority: 3, Unit: Count, Value: func(r *rankKernelRow) any { return r.Launches }},
-		{Key: "parts", Priority: 2, Value: func(r *rankKernelRow) any { return r.Parts }, Show: func(r *rankKernelRow) any { return fmt.Sprintf("%d of %d", r.Parts, r.of) }},
+		{Key: "parts", Priority: 2, Value: func(r *rankKernelRow) any { return r.Parts }, Show: func(r *rankKernelRow) any { return message.Phrase("find-place", r.Parts, r.of) }},
 		{Key: "min_ns", Priority: 4, Unit: Nanoseconds, Group: "part", Value: func(r *rankKernelRow) any { return r.MinNS }},
 		{Key: "max_ns", Priority: 1, Unit: Nanoseconds, Group: "part", Value: func(r *rankKernelRow) any { return r.MaxNS }},
 		{Key: "most_part", Title: "most", Priority: 5, Value: func(r *rankKernelRow) any { return r.MostPart }},

@@ -38,7 +38,7 @@ var resultRegionView = View[regionLine]{
 		{Key: "scope_kernel_ns", Title: "GPU time in the scope", Unit: Nanoseconds, Group: "gpu", Value: func(g *regionLine) any { return g.ScopeNS }, Show: func(g *regionLine) any { return when(g.partly, g.ScopeNS) }},
 		{Key: "share", Title: "of GPU time", Help: "Of the GPU time of the scope; of all where there is none", Unit: Share, Part: "scope_kernel_ns", Value: func(g *regionLine) any { return g.Region.Share }, Show: func(g *regionLine) any {
 			if g.outside {
-				return "outside"
+				return message.Phrase("outside-scope")
 			}
 			return scaled(g.Region.Share, 100)
 		}},
@@ -46,13 +46,13 @@ var resultRegionView = View[regionLine]{
 		{Key: "limiter", Format: Words, Value: func(g *regionLine) any { return orNil(g.limiter) }},
 		{Key: "measured", Title: "measured by", Format: Words, Detail: true, Value: func(g *regionLine) any { return orNil(g.how()) }, Note: func(g *regionLine) string {
 			if g.Counters == nil {
-				return message.Phrase("not-measured-head") + whyNotCounted(&g.Region)
+				return message.Phrase("missing-line", whyNotCounted(&g.Region))
 			}
 			return ""
 		}},
 		{Key: "coverage", Priority: 6, Title: "counted, of GPU time", Help: "Share of the GPU time of the region whose kernels were counted", Unit: Share, Value: func(g *regionLine) any { return g.Coverage }, Note: func(g *regionLine) string {
 			if g.Coverage == nil && g.Kernels > 0 {
-				return message.Phrase("not-counted-note") + whyNotCounted(&g.Region)
+				return message.Phrase("not-counted", whyNotCounted(&g.Region))
 			}
 			return ""
 		}},
@@ -86,11 +86,11 @@ func asyncNote(g *regionLine) string {
 	if g.Synchronous == nil || *g.Synchronous {
 		return ""
 	}
-	note := message.Phrase("region-not-synchronous", many(g.AsyncInstances, "range")+" closed", elapsed(float64(g.ProjectedNS)))
+	lead, cause := "", ""
 	if g.Lead != nil {
-		note += message.Phrase("outlier-idle-before", elapsed(float64(g.Lead.NS)), message.Label("idle", g.Lead.Idle[0].ID))
+		lead, cause = elapsed(float64(g.Lead.NS)), message.Label("idle", g.Lead.Idle[0].ID)
 	}
-	return note
+	return message.Phrase("region-not-synchronous", g.AsyncInstances, elapsed(float64(g.ProjectedNS)), lead, cause)
 }
 
 // slowestNote names the slowest instance where it stands out.
@@ -98,7 +98,7 @@ func slowestNote(g *regionLine) string {
 	if g.Slowest == "" || g.Outliers == 0 {
 		return ""
 	}
-	return message.Phrase("outliers-count", many(g.Outliers, "instance"), g.Slowest)
+	return message.Phrase("outliers-count", g.Outliers, g.Slowest)
 }
 
 // regionLines are the regions of a result as tables show them.
@@ -192,7 +192,7 @@ func timeLimiter(s *analysis.Split) string {
 	case l == nil:
 		return ""
 	case l.Kind == analysis.TimeIdle:
-		return "wait: " + message.Label("wait", l.Part)
+		return message.Phrase("wait-for", message.Label("wait", l.Part))
 	}
 	return message.Label("time-limiter", l.Kind)
 }

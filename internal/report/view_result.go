@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/analysis"
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 )
 
@@ -152,7 +153,7 @@ func (row *StageRow) explain(r *analysis.Result, s *analysis.Stage) {
 	case s.NsysMS == nil:
 		row.nsysWhy = whyMissing(r, message.Phrase("stage-not-in-timeline"), withoutTimeline...)
 	case s.RangeMS != nil:
-		row.nsysWhy = message.Phrase("stage-session-clock") + elapsed(*s.RangeMS*1e6)
+		row.nsysWhy = message.Phrase("stage-session-clock", elapsed(*s.RangeMS*1e6))
 	}
 	switch {
 	case s.Overhead == nil && s.OverheadWhy != nil:
@@ -191,7 +192,7 @@ func stageNotes(r *analysis.Result) []string {
 		}{{"MFU", s.MFU}, {"HFU", s.HFU}, {"MBU", s.MBU}} {
 			for _, u := range list.of {
 				if u.Value == nil && len(u.Why) > 0 {
-					notes = append(notes, s.Name+", "+list.name+" from "+methodLabel(u.Method)+": "+message.Join(u.Why))
+					notes = append(notes, message.Phrase("use-absent", s.Name, list.name, methodLabel(u.Method), message.Join(u.Why)))
 				}
 			}
 		}
@@ -206,16 +207,14 @@ func missingNotes(r *analysis.Result) []string {
 		notes = append(notes, RecordedRun())
 	}
 	if text := unfinished(r.Source.Status); text != "" {
-		notes = append(notes, lowerFirst(text)+message.Phrase("screen-unfinished"))
+		notes = append(notes, message.Phrase("screen-unfinished", lowerFirst(text)))
 	}
-	for _, n := range append(r.Missing[:len(r.Missing):len(r.Missing)], r.Warnings...) {
-		text := message.Text(n.AsFact())
-		if next := message.Next(n.AsFact()); next != "" {
-			text += "; " + next
-		}
-		notes = append(notes, text)
-	}
-	return notes
+	return append(notes, noteLines(slices.Concat(r.Missing, r.Warnings))...)
+}
+
+// noteLines are notes of a result, each with what to do about it.
+func noteLines(notes []analysis.Note) []string {
+	return message.Texts(each(notes, func(n *analysis.Note) fact.Fact { return n.AsFact() }))
 }
 
 // scaled multiplies a value that may be absent.
@@ -226,7 +225,7 @@ func scaled(p *float64, by float64) any {
 	return *p * by
 }
 
-// yesNo writes a switch that may be absent.
+// yesNo writes a switch that may be absent; CSV has the same.
 func yesNo(p *bool) any {
 	switch {
 	case p == nil:
@@ -293,7 +292,7 @@ var OperatorView = View[operatorRow]{
 
 // Operators shows the operators of a result by total device time.
 func Operators(r *analysis.Result) Printable {
-	rows := operatorRows(r, newNames(r))
+	rows := operatorRows(r, newNames(r), r.OperatorsByTotal())
 	t := OperatorView.Table(rows, operatorNotes(r)...)
 	if r.OnlyCPU() && len(rows) > 0 {
 		t.Legend, t.Order.Key = message.Phrase("operators-without-device-time"), "self_cpu_us"
@@ -301,11 +300,11 @@ func Operators(r *analysis.Result) Printable {
 	return t
 }
 
-// operatorRows are by total device time. Lists are never nil, so that JSON has lists.
-func operatorRows(r *analysis.Result, n *names) []operatorRow {
+// operatorRows are some operators in words. Lists are never nil, so that JSON has lists.
+func operatorRows(r *analysis.Result, n *names, operators []*analysis.Operator) []operatorRow {
 	onCPU := r.OnlyCPU()
-	rows := make([]operatorRow, 0, len(r.Operators))
-	for _, o := range byTotal(r.Operators) {
+	rows := make([]operatorRow, 0, len(operators))
+	for _, o := range operators {
 		x := operatorRow{onCPU: onCPU, Name: o.Name, Shapes: o.Shapes, Calls: o.Calls, TotalDeviceUS: o.TotalDeviceUS, SelfDeviceUS: o.SelfDeviceUS,
 			TotalCPUUS: o.TotalCPUUS, SelfCPUUS: o.SelfCPUUS, Kernels: append([]string{}, o.Kernels...), Why: message.Text(o.Why)}
 		if !onCPU { // the share is of device time
@@ -320,7 +319,7 @@ func operatorRows(r *analysis.Result, n *names) []operatorRow {
 			if l.Kind != "" {
 				x.LimiterShare, x.LimiterCoverage = &l.Share, &l.Coverage
 			} else if !l.Why.IsZero() {
-				x.limiterWhy = message.Phrase("no-verdict-on-limiter") + message.Text(l.Why)
+				x.limiterWhy = message.Phrase("no-verdict-on-limiter", message.Text(l.Why))
 			}
 		}
 		if len(o.Links) > 0 {
@@ -416,7 +415,7 @@ func RooflinePoints(r *analysis.Result) Printable {
 	rows := rooflineRows(r, newNames(r))
 	var notes []string
 	if r.Scope != nil {
-		notes = append(notes, message.Phrase("operators-total-of")+message.Text(r.Scope.Name))
+		notes = append(notes, message.Phrase("total-times-of", message.Text(r.Scope.Name)))
 	}
 	if why := message.Text(r.Roofline.Why); why != "" {
 		notes = append(notes, why)

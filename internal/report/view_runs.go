@@ -31,7 +31,7 @@ var RunView = View[runs.Summary]{
 // runStatus marks a recording that was played: its time is that of playing it.
 func runStatus(r *runs.Summary) string {
 	if r.Recorded != nil {
-		return string(r.Status) + ", recorded"
+		return commas(string(r.Status), message.Phrase("recorded"))
 	}
 	return string(r.Status)
 }

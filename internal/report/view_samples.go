@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
 )
@@ -65,7 +63,7 @@ func sampleRows(r *analysis.Result) (rows []sampleRow) {
 	if r.Serving != nil {
 		for i := range r.Serving.Steps {
 			if c := &r.Serving.Steps[i]; len(c.Sampled) > 0 {
-				rows = append(rows, sampleRow{Of: "steps", Name: stepClassName(c), Instances: c.Steps, SpanNS: int64(c.Time.Mean * float64(c.Steps)), Metrics: c.Sampled})
+				rows = append(rows, sampleRow{Of: "steps", Name: stepClassName(c), Instances: c.Steps, SpanNS: c.SpanNS(), Metrics: c.Sampled})
 			}
 		}
 	}
@@ -77,17 +75,14 @@ func sampleRows(r *analysis.Result) (rows []sampleRow) {
 
 // stepClassName is the kind and batch size of steps.
 func stepClassName(c *analysis.StepClass) string {
-	if batch, ok := batchName(c).(string); ok {
-		return fmt.Sprintf("%s, batch %s", c.Kind, batch)
-	}
-	return string(c.Kind)
+	return message.Phrase("step-kind", c.Kind, batchName(c))
 }
 
 // Samples shows the sampled counters.
 func Samples(r *analysis.Result) Printable {
 	note := message.Phrase("samples-absent")
 	if s := r.Sampling; s != nil {
-		note = message.Phrase("samples-count", s.Readings, s.GPUs, s.RateHz)
+		note = message.Phrase("samples-count", s.Readings, s.GPUs, clock(s.RateHz))
 	}
 	return SampleView.Table(sampleRows(r), note)
 }

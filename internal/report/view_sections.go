@@ -23,7 +23,7 @@ var sectionView = View[pick.SectionCost]{
 
 // WriteSections writes the sets and sections of an ncu, which tool names, for people.
 func WriteSections(w io.Writer, tool string, costs []pick.SectionCost) error {
-	if _, err := fmt.Fprint(w, message.Phrase("sections-of", tool, pick.SecondsPerPass), "\n\n"); err != nil {
+	if _, err := fmt.Fprint(w, message.Phrase("sections-of", tool, fmt.Sprintf("%.2f s", pick.SecondsPerPass)), "\n\n"); err != nil {
 		return err
 	}
 	return sectionView.Table(costs).WriteText(w, 0)

@@ -148,21 +148,7 @@ func (d *doc) servingSteps(r *analysis.Result) {
 	}
 }
 
-// sampledShare is the mean of a sampled counter in the steps of a class; nil where
-// it was not sampled.
+// sampledShare is a column of sampled counters in the steps of a class.
 func sampledShare(metrics ...string) func(*analysis.StepClass) any {
-	return func(c *analysis.StepClass) any {
-		sum, found := 0.0, false
-		for _, m := range c.Sampled {
-			for _, id := range metrics {
-				if m.Metric == id {
-					sum, found = sum+m.Mean, true
-				}
-			}
-		}
-		if !found {
-			return nil
-		}
-		return sum
-	}
+	return func(c *analysis.StepClass) any { return value(c.SampledSum(metrics...)) }
 }

@@ -114,7 +114,7 @@ func limitersOf(r *analysis.Result) func(*KernelRow) {
 		if k == nil {
 			return
 		}
-		row.Limiter, row.limiter = k.Limiter.Kind, message.Label("holds", holds)+limiterBrief(k)
+		row.Limiter, row.limiter = k.Limiter.Kind, message.Phrase("limiter-holds", message.Label("holds", holds), limiterBrief(k))
 		if c := k.Limiter.Cause; c != nil {
 			row.Cause, row.cause = string(c.Code), message.Short(c.Fact)
 		}

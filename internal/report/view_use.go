@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ var useView = View[useLine]{
 		{Key: "from", Value: func(u *useLine) any { return orNil(methodLabel(u.Method)) }},
 		{Key: "value", Title: "of peak", Unit: Share, Value: func(u *useLine) any { return u.Utilization.Value }, Show: func(u *useLine) any {
 			if u.Contradiction && u.Raw != nil {
-				return "contradiction (" + percent(*u.Raw) + ")"
+				return message.Phrase("contradiction", percent(*u.Raw))
 			}
 			return scaled(u.Utilization.Value, 100)
 		}, Note: func(u *useLine) string { return u.why }},
@@ -83,11 +84,9 @@ func peakNote(p *analysis.Peak) string {
 	case p.ID == "" || p.Measured && !p.Published:
 		return ""
 	case p.Published:
-		return message.Phrase("mfu-dense-peak") + basis
-	case basis == "":
-		basis = message.Phrase("table-of-published-values")
+		return message.Phrase("mfu-dense-peak", basis)
 	}
-	return message.Phrase("peak-published") + basis
+	return message.Phrase("peak-published", cmp.Or(basis, message.Phrase("table-of-published-values")))
 }
 
 // roofView is the limits that kernels and stages are held against.
@@ -108,7 +107,7 @@ var aggregateView = View[analysis.Aggregate]{
 	Columns: []Column[analysis.Aggregate]{
 		{Key: "name", Title: "unprofiled run", Value: func(a *analysis.Aggregate) any { return aggregateLabel(a) }},
 		{Key: "unit", Value: func(a *analysis.Aggregate) any { unit, _ := aggregateValues(a); return unit }},
-		{Key: "n", Title: "values", Format: Number, Value: func(a *analysis.Aggregate) any { return plural(a.N, aggregateOf(a)) }, Note: func(a *analysis.Aggregate) string {
+		{Key: "n", Title: "values", Format: Number, Value: func(a *analysis.Aggregate) any { return aggregateCount(a) }, Note: func(a *analysis.Aggregate) string {
 			if a.Few {
 				return message.Phrase("few-values")
 			}

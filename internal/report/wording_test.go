@@ -214,10 +214,10 @@ func TestKernelEntry(t *testing.T) {
 	got := page(t, WriteKernels, r)
 	checkMarkdown(t, got)
 	for _, want := range []string{
-		"**Limiter: latency (49 %).** No unit is busy: warps wait. To tell: the section WarpStateStats of ncu, which has what they wait for.",
+		"**Limiter: latency (49 %).** No unit is busy: warps wait. What would tell: the section WarpStateStats of ncu, which has what they wait for.",
 		"- Launches of about 18.7 µs (8 launches, 50.8 % of its time): **L2 cache (65 %).** L2 cache is in use at 65 % of its peak. By launch 1 of `ncu/run.ncu-rep`.",
-		"- Roofline: n/a, because it executes no floating-point operations",
-		"launch 3 of `ncu/run2/run.ncu-rep`, 2.91 µs; such launches last 1.57 µs in the timeline. Launches that last about as long: 1 of 10, 3.9 % of the kernel's time.",
+		"- Roofline: no point, because it executes no floating-point operations.",
+		"launch 3 of `ncu/run2/run.ncu-rep`, 2.91 µs under ncu; such launches last 1.57 µs in the timeline. Launches that last about as long: 1 of 10, 3.9 % of the kernel's time.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in the page", want)

@@ -114,7 +114,7 @@ func openReports(src *source, opts ncurep.Options, more *Request) (*counted, err
 	c.warnings = func() []string {
 		var out []string
 		for _, err := range errs {
-			out = append(out, message.Phrase("left-out")+err.Error())
+			out = append(out, message.Phrase("left-out", err))
 		}
 		for i, r := range readers {
 			if r == nil {

@@ -71,10 +71,11 @@ func showFLOPs(ctx context.Context, req *Request) (*Answer, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	head := fmt.Sprintf("%s: %s parameters", r.Model.Type, report.Parameters(r.Model.Parameters))
-	if active := r.Model.ActiveParameters; active != r.Model.Parameters {
-		head += message.Phrase("active-for-token", report.Parameters(active))
+	active := ""
+	if n := r.Model.ActiveParameters; n != r.Model.Parameters {
+		active = report.Parameters(n)
 	}
+	head := message.Phrase("flops-model", r.Model.Type, report.Parameters(r.Model.Parameters), active)
 	t := report.FLOPs(r)
 	t.Note(notes...)
 	return &Answer{Printable: t, Head: head}, nil

@@ -55,7 +55,7 @@ func reportsOf(dir, path string) []report.Fact {
 		} else {
 			info := r.Info()
 			r.Close()
-			fact.Value = message.Phrase("bytes-results", info.Size, info.Results)
+			fact.Value = message.Phrase("bytes-results", fmt.Sprint(info.Size), fmt.Sprint(info.Results))
 		}
 		facts = append(facts, fact)
 	}
@@ -104,6 +104,6 @@ func addSession(facts *report.Facts, s *ncurep.Session) {
 		add("property", p.Name, p.Value)
 	}
 	for _, d := range s.Devices {
-		add("device", fmt.Sprint(d.ID), fmt.Sprintf("%s (%d attributes)", d.Name, d.Attributes))
+		add("device", fmt.Sprint(d.ID), message.Phrase("info-attributes", d.Name, d.Attributes))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/cxx"
@@ -148,9 +149,9 @@ func noSuchMetric(pattern string, names []string) string {
 		}
 	}
 	if len(near) == 0 {
-		return message.Phrase("metrics-unmatched", len(names), pattern, strings.Join(names[:min(len(names), mostNames)], ", "))
+		return message.Phrase("metrics-unmatched", strconv.Itoa(len(names)), pattern, strings.Join(names[:min(len(names), mostNames)], ", "))
 	}
-	return message.Phrase("metrics-unmatched-nearest", len(names), pattern, strings.Join(near[:min(len(near), mostNames)], ", "))
+	return message.Phrase("metrics-unmatched-nearest", strconv.Itoa(len(names)), pattern, strings.Join(near[:min(len(near), mostNames)], ", "))
 }
 
 // metricRows streams the counters, so that a large report is never held. A row is valid until
@@ -260,9 +261,5 @@ func (n *kernelNames) text() string {
 	if len(n.list) == 0 {
 		return message.Phrase("report-has-no-kernels")
 	}
-	text := message.Phrase("kernels-in-report", strings.Join(n.list, ", "))
-	if n.more > 0 {
-		text += message.Phrase("and-more-names", n.more)
-	}
-	return text
+	return message.Phrase("kernels-in-report", strings.Join(n.list, ", "), n.more)
 }

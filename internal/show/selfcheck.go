@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/report"
@@ -113,7 +114,7 @@ func checkReports(ctx context.Context, src *source, ncuPath string) (vendors []t
 		} else if len(vendors) == 0 {
 			vendors = append(vendors, vendor)
 		}
-		check.What += " of " + within(src.dir, file)
+		check.What = message.Phrase("check-of", check.What, within(src.dir, file))
 		checks = append(checks, check)
 	}
 	if len(vendors) > 0 {

@@ -210,7 +210,7 @@ func (v *View) Answer(ctx context.Context, r *Request) (*Answer, error) {
 			if a.Written() > 0 {
 				return nil, nil
 			}
-			return []string{message.Phrase("nothing-passes") + set}, nil
+			return []string{message.Phrase("nothing-passes", set)}, nil
 		}}, a.after...)
 	}
 	a.after = append(a.after, r.whole)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
 )
@@ -69,7 +70,7 @@ func tool(v *show.View) *mcp.Tool {
 		text += ". " + strings.ReplaceAll(v.Long, "\n", " ")
 	}
 	return &mcp.Tool{
-		Name: v.Name, Description: text + "\nColumns: " + columns(v), InputSchema: in,
+		Name: v.Name, Description: message.Phrase("tool-columns", text, columns(v)), InputSchema: in,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)},
 	}
 }
@@ -89,7 +90,7 @@ func columns(v *show.View) string {
 		}
 		out = append(out, strings.Join(names, ", "))
 	}
-	return strings.Join(out, "; or ")
+	return message.Or(out)
 }
 
 // call answers a tool. An agent works for the person at this machine: it may name

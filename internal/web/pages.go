@@ -2,8 +2,12 @@ package web
 
 import (
 	"embed"
+	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
+
+	"github.com/deepprof/deepprof/internal/message"
 )
 
 // pageFiles is the page: it asks the API for everything that it shows.
@@ -18,4 +22,14 @@ func pages() http.Handler {
 		panic(err) // the folder is embedded
 	}
 	return http.FileServerFS(files)
+}
+
+// pageWords is words.js: the words of the page, which it has before anyone gave a token.
+func pageWords(w http.ResponseWriter, _ *http.Request) {
+	words, err := json.Marshal(message.StoreTexts())
+	if err != nil {
+		panic(err) // texts always marshal
+	}
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	fmt.Fprintf(w, "const words = %s;\n", words)
 }

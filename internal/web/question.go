@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
@@ -104,6 +105,9 @@ func schemaOf(p show.Param, r *show.Request) *schema {
 		for _, key := range runs.Orders() {
 			s.Enum = append(s.Enum, key, "-"+key)
 		}
+	}
+	if p.Name == "of" {
+		s.Enum = compare.Kinds()
 	}
 	if p.Name == "top" {
 		least, most := 1, mostRows

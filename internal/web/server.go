@@ -101,6 +101,7 @@ func Handler(o ServeOptions) http.Handler {
 		})
 	}
 	mux.Handle("GET /", pages())
+	mux.HandleFunc("GET /words.js", pageWords)
 	mux.HandleFunc("POST /login", s.login)
 	return s.guard(mux)
 }

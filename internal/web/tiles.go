@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/suggest"
@@ -22,9 +22,9 @@ import (
 
 // tileParams are the parameters of a tile.
 var tileParams = []struct{ name, help string }{
-	{"start_ns", "first moment of the tile, in nanoseconds from the start of the timeline; 0 where it is not given"},
-	{"end_ns", "end of the tile; the end of the timeline where it is not given"},
-	{"width", "boxes of a lane at most: shorter events that lie together are summed up; 1000 where it is not given"},
+	{name: "start_ns", help: "first moment of the tile, in nanoseconds from the start of the timeline; 0 where it is not given"},
+	{name: "end_ns", help: "end of the tile; the end of the timeline where it is not given"},
+	{name: "width", help: "boxes of a lane at most: shorter events that lie together are summed up; 1000 where it is not given"},
 }
 
 // partParam chooses one of several timelines.
@@ -47,6 +47,7 @@ type tile struct {
 	Parts    []string   `json:"parts"` // timelines of the run
 	Names    []string   `json:"names"` // of boxes
 	Lanes    []tileLane `json:"lanes"`
+	Events   int        `json:"events"` // in the tile, of all lanes
 }
 
 // A tileLane is the work of a stream, or the ranges of a thread at one depth.
@@ -78,6 +79,7 @@ type drawn struct {
 // A drawnLane is all events of a lane, by start.
 type drawnLane struct {
 	kind, label string
+	order       [3]int // of lanes of a kind: process, GPU and stream, or thread and depth
 	events      []drawnEvent
 	longest     int64 // event: one that begins before a tile may reach into it
 }
@@ -164,11 +166,11 @@ func draw(t *timeline.Timeline) *drawn {
 		add(laneKey{"copy", c.Queue, 0}, c.Start, c.End, uint32(len(t.Names)))
 	}
 	for key, l := range lanes {
-		l.label = key.label(t)
+		l.label, l.order = key.label(t)
 		d.lanes = append(d.lanes, *l)
 	}
 	slices.SortFunc(d.lanes, func(a, b drawnLane) int {
-		return cmp.Or(-cmp.Compare(a.kind, b.kind), cmp.Compare(a.label, b.label)) // nvtx above kernel above copy
+		return cmp.Or(-cmp.Compare(a.kind, b.kind), slices.Compare(a.order[:], b.order[:])) // nvtx above kernel above copy
 	})
 	d.fromZero()
 	return d
@@ -181,14 +183,15 @@ type laneKey struct {
 	depth int    // of ranges
 }
 
-// label names a lane, for people and for the order of lanes: depths have two digits, so that
-// they sort as text.
-func (k laneKey) label(t *timeline.Timeline) string {
+// label names a lane, with the numbers by which lanes of a kind are ordered.
+func (k laneKey) label(t *timeline.Timeline) (string, [3]int) {
 	if k.kind == "nvtx" {
-		return fmt.Sprintf("thread %d depth %02d", t.Threads[k.of].TID, k.depth)
+		thread := t.Threads[k.of].TID
+		return message.Phrase("tile-ranges", strconv.Itoa(thread), strconv.Itoa(k.depth)), [3]int{thread, k.depth}
 	}
 	q := &t.Queues[k.of]
-	return fmt.Sprintf("process %d GPU %d stream %d", t.Processes[q.Process].PID, q.Device, q.Stream)
+	order := [3]int{t.Processes[q.Process].PID, int(q.Device), int(q.Stream)}
+	return message.Phrase("tile-stream", strconv.Itoa(order[0]), strconv.Itoa(order[1]), strconv.Itoa(order[2])), order
 }
 
 // drawRanges gives each range of a thread the depth at which it lies in others.
@@ -260,6 +263,7 @@ func (d *drawn) cut(start, end int64, width int) tile {
 			return n
 		})
 		out.Lanes = append(out.Lanes, lane)
+		out.Events += lane.Events
 	}
 	return out
 }

@@ -379,10 +379,7 @@ function Detail(p: { node: Node | null }) {
                 </th>
                 <td class="num">{m.text}</td>
                 {own && <td class="num">{outside.has(m.name) ? outside.get(m.name) : <span class="quiet" title={say("exclusive-absent")}>{say("absent")}</span>}</td>}
-                <td>
-                  {m.how}
-                  {m.coverage != null && <span class="quiet">{say("share-counted", { share: m.coverage_text })}</span>}
-                </td>
+                <td>{say("counter-how", { how: m.how, share: m.coverage_text })}</td>
               </tr>
             ))}
           </tbody>

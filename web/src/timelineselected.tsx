@@ -5,7 +5,7 @@ import { KernelLink } from "./parts";
 import type { Box } from "./result";
 import type { Hit } from "./timelinerows";
 import type { TimelineView } from "./timelineview";
-import { say } from "./words";
+import { draw, say } from "./words";
 
 /** When a box begins, as the axis says it: in a unit that tells it from what lies beside it. */
 function when(v: TimelineView, b: Box): string {
@@ -61,9 +61,15 @@ export function Selected(p: { hit: Hit | null; view: TimelineView | null; shown:
   const facts = [shape && shapeText(shape), one(box) && launchText(model, view, hit, box), layer && say("event-layer", { layer })].filter(Boolean);
   return (
     <p class="selected" id="timeline-selected">
-      {kernels.length === 1 ? <KernelLink kernel={kernels[0]!} name={told.short} /> : <bdi class="strong">{told.short}</bdi>} <span class="quiet">{say("on-lane", { lane: lane.label })}</span> {when(view, box)} + {time(box.l)}
-      {one(box) ? "" : say("selected-events", { n: box.c, busy: time(box.b ?? box.l) })}
-      {view.sees(box) ? "" : <span class="quiet">{say("selected-not-in-view")}</span>}
+      {draw("event-selected", {
+        name: kernels.length === 1 ? <KernelLink kernel={kernels[0]!} name={told.short} /> : <bdi class="strong">{told.short}</bdi>,
+        lane: <span class="quiet">{lane.label}</span>,
+        at: when(view, box),
+        time: time(box.l),
+        n: one(box) ? undefined : box.c,
+        busy: time(box.b ?? box.l),
+      })}
+      {!view.sees(box) && <span class="quiet"> {say("selected-not-in-view")}</span>}
       {kernels.length > 1 && kernels.map((k) => <KernelLink key={k.id} kernel={k} />)}
       {facts.length > 0 && <span class="event-facts">{facts.join("; ")}</span>}
       {full && <span class="full mono">{full}</span>}

@@ -164,10 +164,11 @@ func title(r *analysis.Result) string {
 	if name == "" {
 		return message.Phrase("deepprof-report")
 	}
-	if r.Source.Run != "" && name != r.Source.Run {
-		name += " - " + r.Source.Run
+	run := r.Source.Run
+	if name == run {
+		run = ""
 	}
-	return name + " - deepprof"
+	return message.Phrase("page-title", name, run)
 }
 
 // longestTitle is what a title shows of a command.

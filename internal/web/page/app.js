@@ -4,6 +4,11 @@
 // hash: a link opens the same.
 const api = "/api/v1";
 const main = document.getElementById("main");
+// word is a text of words.js, which deepprof makes, with its values; numbers are counts.
+const word = (id, values = {}) => words[id].replace(/\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g, (_, name, one, many) => {
+  const value = values[name], shown = typeof value === "number" ? value.toLocaleString("en") : value;
+  return one === undefined ? shown : shown + " " + (value === 1 ? one : many);
+});
 const say = (text, bad) => { const s = document.getElementById("status"); s.textContent = text; s.className = bad ? "error" : ""; };
 
 // el makes an element with attributes and children.
@@ -35,8 +40,8 @@ function login() {
     const form = el("form", { onsubmit: async (event) => {
       event.preventDefault();
       const r = await fetch("/login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token: token.value }) });
-      if (r.ok) done(); else say("that is not the token of the server", true);
-    } }, el("label", {}, "Token of the server", token), el("button", {}, "Open"));
+      if (r.ok) done(); else say((await r.json()).detail, true);
+    } }, el("label", {}, word("token"), token), el("button", {}, word("open")));
     main.replaceChildren(form);
     token.focus();
   });
@@ -78,8 +83,8 @@ function table(answer, extra = {}) {
   });
   draw(answer.rows);
   const out = [el("div", { class: "scroll", tabindex: "0" }, el("table", {}, el("thead", {}, el("tr", {}, extra.cell && el("th"), ...heads)), body))];
-  if (answer.rows.length === 0) out.push(el("p", {}, "no rows"));
-  const notes = [answer.rows_left_out > 0 ? answer.rows_left_out.toLocaleString("en") + " more rows are left out" : null, extra.sort ? null : answer.order, answer.legend, ...answer.warnings];
+  if (answer.rows.length === 0) out.push(el("p", {}, word("no-rows")));
+  const notes = [answer.rows_left_out > 0 ? word("rows-left-out", { n: answer.rows_left_out }) : null, extra.sort ? null : answer.order, answer.legend, ...answer.warnings];
   return [...out, ...notes.filter(Boolean).map((n) => el("p", { class: "note" }, n))];
 }
 const compareCells = (a, b) => ("s" in a && "s" in b ? a.s - b.s : "s" in a ? 1 : "s" in b ? -1 : a.t.localeCompare(b.t, "en", { numeric: true }));
@@ -89,7 +94,7 @@ function filterForm(id, path, query, fields) {
   return el("form", { id, onsubmit: (event) => {
     event.preventDefault();
     location.hash = link(path, [...new FormData(event.target)].map(([k, v]) => [k, String(v)]));
-  } }, ...fields, el("button", {}, "Apply"), query.size > 0 && el("a", { href: link(path) }, "clear"));
+  } }, ...fields, el("button", {}, word("apply")), query.size > 0 && el("a", { href: link(path) }, word("clear")));
 }
 const field = (name, text, input) => el("label", {}, text, input || el("input", { name }));
 
@@ -102,30 +107,30 @@ async function listRuns(query) {
   if (!asked.has("top")) asked.set("top", "200");
   const [answer, baselines] = await Promise.all([call("/runs?" + asked), call("/baselines")]);
   const value = (name) => query.get(name) || "";
-  const states = el("select", { name: "status" }, ...["", "running", "done", "failed", "interrupted"].map((s) => el("option", { value: s, selected: s === value("status") }, s || "any")));
+  const states = el("select", { name: "status" }, ...["", "running", "done", "failed", "interrupted"].map((s) => el("option", { value: s, selected: s === value("status") }, s || word("any"))));
   const filters = filterForm("filter", ["runs"], query, [
-    field("model", "Model or program", el("input", { name: "model", value: value("model") })), field("gpu", "GPU", el("input", { name: "gpu", value: value("gpu") })), field("status", "Status", states),
-    field("tag", "Tag", el("input", { name: "tag", value: value("tag") })), field("since", "Since", el("input", { name: "since", type: "date", value: value("since") })),
-    field("until", "Before", el("input", { name: "until", type: "date", value: value("until") })), el("input", { type: "hidden", name: "sort", value: value("sort") })]);
+    field("model", word("model-or-program"), el("input", { name: "model", value: value("model") })), field("gpu", "GPU", el("input", { name: "gpu", value: value("gpu") })), field("status", word("status"), states),
+    field("tag", word("tag"), el("input", { name: "tag", value: value("tag") })), field("since", word("since"), el("input", { name: "since", type: "date", value: value("since") })),
+    field("until", word("before"), el("input", { name: "until", type: "date", value: value("until") })), el("input", { type: "hidden", name: "sort", value: value("sort") })]);
   const base = el("select", { id: "base" });
-  const compare = el("button", { type: "button", id: "compare", onclick: () => { location.hash = link(["compare", base.value, ...[...chosen].filter((id) => id !== base.value)]); } }, "Compare");
+  const compare = el("button", { type: "button", id: "compare", onclick: () => { location.hash = link(["compare", base.value, ...[...chosen].filter((id) => id !== base.value)]); } }, word("compare"));
   const offer = () => {
     const was = base.value;
-    base.replaceChildren(...[...chosen].map((id) => el("option", { value: id }, id)), ...baselines.rows.map((b) => el("option", { value: b.name }, "baseline " + b.name)));
+    base.replaceChildren(...[...chosen].map((id) => el("option", { value: id }, id)), ...baselines.rows.map((b) => el("option", { value: b.name }, word("baseline", { name: b.name }))));
     if ([...base.options].some((o) => o.value === was)) base.value = was;
     compare.disabled = [...chosen].filter((id) => id !== base.value).length === 0;
   };
   base.addEventListener("change", offer);
   const upload = el("form", { id: "upload", onsubmit: async (event) => {
     event.preventDefault();
-    say("uploading");
+    say(word("uploading"));
     await guarded(async () => { const made = await call("/runs", { method: "POST", body: new FormData(event.target) }); say(""); location.hash = link(["run", made.id]); });
-  } }, field("file", "A packed run, or files of nsys and ncu", el("input", { type: "file", name: "file", multiple: true, required: true })), field("label", "Label"), el("button", {}, "Upload"));
-  main.replaceChildren(el("h2", {}, (answer.rows.length + answer.rows_left_out).toLocaleString("en") + " runs"), filters, ...table(answer, {
+  } }, field("file", word("upload-files"), el("input", { type: "file", name: "file", multiple: true, required: true })), field("label", word("label")), el("button", {}, word("upload")));
+  main.replaceChildren(el("h2", {}, word("runs", { n: answer.rows.length + answer.rows_left_out })), filters, ...table(answer, {
     linked: true, sorted: asked.get("sort"), keys: (await declared("runs")).params.sort.enum,
     sort: (key) => { const next = new URLSearchParams(query); next.set("sort", key); location.hash = link(["runs"], next); },
-    cell: (id) => el("input", { type: "checkbox", "aria-label": "compare " + id, checked: chosen.has(id), onchange: (e) => { if (e.target.checked) chosen.add(id); else chosen.delete(id); offer(); } }),
-  }), el("nav", { id: "comparing" }, field("base", "Compare the chosen runs with", base), compare), upload);
+    cell: (id) => el("input", { type: "checkbox", "aria-label": word("compare-run", { id }), checked: chosen.has(id), onchange: (e) => { if (e.target.checked) chosen.add(id); else chosen.delete(id); offer(); } }),
+  }), el("nav", { id: "comparing" }, field("base", word("compare-with"), base), compare), upload);
   offer();
 }
 
@@ -134,7 +139,7 @@ function parameters(view, path, query) {
   const inputs = Object.entries(view.params).map(([name, schema]) => field(name, name, schema.type === "boolean"
     ? el("input", { name, type: "checkbox", value: "true", checked: query.get(name) === "true", title: schema.description })
     : el("input", { name, size: "12", value: query.get(name), placeholder: schema.default === undefined ? null : String(schema.default), title: schema.description })));
-  return el("details", { open: query.size > 0 }, el("summary", {}, "Options"), filterForm("options", path, query, inputs));
+  return el("details", { open: query.size > 0 }, el("summary", {}, word("options")), filterForm("options", path, query, inputs));
 }
 
 async function showRun(id, name, query) {
@@ -150,21 +155,21 @@ async function showRun(id, name, query) {
     await guarded(async () => {
       await call(run + "/tags", { method: "PUT", headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ tags: tags.value.split(",").map((t) => t.trim()).filter((t) => t), comment: comment.value }) });
-      say("saved");
+      say(word("saved"));
     });
-  } }, field("tags", "Tags, with commas between them", tags), field("comment", "Note", comment), el("button", {}, "Save"));
+  } }, field("tags", word("tags"), tags), field("comment", word("note"), comment), el("button", {}, word("save")));
   const sure = el("button", { type: "button", id: "delete-sure", hidden: true, onclick: () => guarded(async () => {
     await call(run, { method: "DELETE" });
     chosen.delete(id);
     location.hash = "";
-  }) }, "Delete this run and its captures for good");
-  const remove = el("button", { type: "button", id: "delete", onclick: () => { sure.hidden = !sure.hidden; } }, "Delete…");
+  }) }, word("delete-sure"));
+  const remove = el("button", { type: "button", id: "delete", onclick: () => { sure.hidden = !sure.hidden; } }, word("delete"));
   const body = el("section", { id: "view" });
   main.replaceChildren(el("h2", {}, el("bdi", {}, id)), el("p", {}, el("bdi", {}, [detail.summary.status, detail.summary.label, detail.summary.gpu].filter(Boolean).join(" · "))),
-    el("nav", { id: "views" }, el("a", { href: api + run + "/report", target: "_blank", rel: "noopener" }, "report"), ...links), body, form, el("p", {}, remove, " ", sure));
+    el("nav", { id: "views" }, el("a", { href: api + run + "/report", target: "_blank", rel: "noopener" }, word("report")), ...links), body, form, el("p", {}, remove, " ", sure));
   if (name === "timeline") return timeline(run, id, query, body);
   const view = await declared(name || "findings");
-  if (!view) throw new Error("there is no view " + name);
+  if (!view) throw new Error(word("no-view", { name }));
   const asked = new URLSearchParams(query);
   asked.set("as", "page");
   body.replaceChildren(el("h3", {}, view.name), el("p", { class: "note" }, view.short), parameters(view, ["run", id, view.name], query));
@@ -172,13 +177,13 @@ async function showRun(id, name, query) {
 }
 
 async function compareRuns(sides, query) {
-  if (sides.length < 2) throw new Error("choose a run beside the one to compare with");
+  if (sides.length < 2) throw new Error(word("compare-none"));
   const asked = new URLSearchParams([["base", sides[0]], ...sides.slice(1).map((id) => ["new", id]), ["top", "1000"], ["as", "page"], ...query]);
-  const kinds = ["", "total", "stage", "step", "layer", "region", "kernel", "operator", "mfu", "mbu"];
-  const of = el("select", { name: "of" }, ...kinds.map((k) => el("option", { value: k, selected: k === query.get("of") }, k || "everything")));
-  main.replaceChildren(el("h2", {}, "Comparison"), el("p", {}, el("bdi", {}, sides[0]), " against ", el("bdi", {}, sides.slice(1).join(", "))),
-    el("p", {}, el("a", { id: "compare-report", href: api + "/compare/report?" + new URLSearchParams([["base", sides[0]], ...sides.slice(1).map((id) => ["new", id])]), target: "_blank", rel: "noopener" }, "as a report")),
-    filterForm("kinds", ["compare", ...sides], query, [field("of", "Rows of", of)]), ...table(await call("/compare?" + asked)));
+  const kinds = ["", ...(await declared("compare")).params.of.enum];
+  const of = el("select", { name: "of" }, ...kinds.map((k) => el("option", { value: k, selected: k === query.get("of") }, k || word("everything"))));
+  main.replaceChildren(el("h2", {}, word("comparison")), el("p", {}, el("bdi", {}, word("against", { base: sides[0], others: sides.slice(1).join(", ") }))),
+    el("p", {}, el("a", { id: "compare-report", href: api + "/compare/report?" + new URLSearchParams([["base", sides[0]], ...sides.slice(1).map((id) => ["new", id])]), target: "_blank", rel: "noopener" }, word("as-report"))),
+    filterForm("kinds", ["compare", ...sides], query, [field("of", word("rows-of"), of)]), ...table(await call("/compare?" + asked)));
 }
 
 async function guarded(work) {

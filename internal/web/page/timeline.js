@@ -23,11 +23,11 @@ function hue(name) {
 }
 
 async function timeline(run, id, query, body) {
-  const canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": "timeline; w and s zoom, a and d move, 0 shows all of it" });
+  const canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": word("timeline-label") });
   const about = el("p", { id: "tile", class: "note", "aria-live": "polite" });
-  const under = el("p", { id: "box" }, "Point at a box. Wheel or W and S zoom, drag or A and D move, 0 shows all of it.");
+  const under = el("p", { id: "box" }, word("timeline-help"));
   const parts = el("select", { id: "part", onchange: () => { location.hash = link(["run", id, "timeline"], [["part", parts.value]]); } });
-  const picker = el("p", {}, field("part", "Timeline", parts));
+  const picker = el("p", {}, field("part", word("timeline"), parts));
   body.replaceChildren(picker, canvas, under, about);
   let tile = null, from = Number(query.get("start_ns") || 0), to = Number(query.get("end_ns") || 0);
   const width = () => Math.max(200, canvas.clientWidth);
@@ -74,8 +74,7 @@ async function timeline(run, id, query, body) {
     parts.replaceChildren(...tile.parts.map((p) => el("option", { selected: p === tile.part }, p)));
     picker.hidden = tile.parts.length < 2;
     draw();
-    about.textContent = readableTime(from, to - from) + " to " + readableTime(to, to - from) + " of " + readableTime(tile.length_ns, tile.length_ns) + "; events: " +
-      ["nvtx", "kernel", "copy"].map((k) => k + " " + tile.lanes.filter((l) => l.kind === k).reduce((n, l) => n + l.events, 0).toLocaleString("en")).join(", ");
+    about.textContent = word("tile-shows", { from: readableTime(from, to - from), to: readableTime(to, to - from), of: readableTime(tile.length_ns, tile.length_ns), events: tile.events });
     const whole = from === 0 && to === tile.length_ns;
     history.replaceState(null, "", link(["run", id, "timeline"], [["part", query.get("part") || ""], ["start_ns", whole ? "" : String(from)], ["end_ns", whole ? "" : String(to)]]));
   }
@@ -90,7 +89,9 @@ async function timeline(run, id, query, body) {
   const boxAt = (e) => {
     const lane = tile.lanes[Math.floor((e.offsetY - axisHeight) / laneHeight)], t = time(e.offsetX), slack = (to - from) / width() * 2;
     const box = lane && lane.boxes.find((b) => b.s - slack <= t && t <= b.s + b.d + slack);
-    return box ? tile.names[box.n] + ": " + (box.c === 1 ? readableTime(box.d, box.d) : box.c.toLocaleString("en") + " events, busy " + readableTime(box.b, box.b) + "; the longest is named") + ", at " + readableTime(box.s, to - from) : "";
+    if (!box) return "";
+    const values = { name: tile.names[box.n], time: readableTime(box.d, box.d), n: box.c, busy: readableTime(box.b, box.b), at: readableTime(box.s, to - from) };
+    return word(box.c === 1 ? "box-of-one" : "box-of-several", values);
   };
   let dragged = null;
   canvas.addEventListener("pointerdown", (e) => { dragged = { at: e.offsetX, from, to }; canvas.setPointerCapture(e.pointerId); });
