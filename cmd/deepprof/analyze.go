@@ -4,24 +4,19 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/message"
-	"github.com/deepprof/deepprof/internal/report"
-	"github.com/deepprof/deepprof/internal/report/folder"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
+	"github.com/deepprof/deepprof/internal/terminal"
 )
 
 // analyzeCommand: files are read, analyzed and reported; nothing is captured.
@@ -70,94 +65,48 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 			whole := f.Bool("whole", false, "count the whole timeline, not the stages or the regions of the run alone")
 			partial := f.Bool("partial", false, "take what is left where an input is damaged or cannot be read: the exit code is 0, not 4")
 			baseline := f.String("baseline", "", "hold the numbers of the page against those of the run or capture `PATH`; compare tells whether a difference is more than noise")
-			var model modelFlags
-			model.register(f)
+			model := modelFlags{flags: f}
+			model.register()
 			var rules configFlags
-			f.StringVar(&rules.dir, "config-dir", "", "sort kernels by the categories.rules of `DIR` first, then by those of ./conf and the shipped ones")
+			f.StringVar(&rules.Dir, "config-dir", "", "sort kernels by the categories.rules of `DIR` first, then by those of ./conf and the shipped ones")
 			return func(ctx context.Context, args []string) error {
-				if err := show.NameAll(args); err != nil {
-					return err
+				asked := show.Analysis{
+					Paths: args, Version: readVersion().String(), Output: *output, Print: *asJSON && *output == "", Regions: *regions, Whole: *whole,
+					Rules: rules.Dir, Baseline: *baseline, Analyze: analyzeFiles, Categories: rules.categories, Model: model.given(),
 				}
-				if st, err := os.Stat(rules.dir); rules.dir != "" && (err != nil || !st.IsDir()) {
-					return usagef("analyze --config-dir %s: there is no such folder", rules.dir)
-				}
-				in, err := show.OpenInput(ctx, "analyze", readVersion().String(), args)
+				made, err := asked.Do(ctx)
 				if err != nil {
 					return err
 				}
-				defer in.Done()
-				if err := model.count(f, in); err != nil {
-					return err
-				}
-				if err := in.Scope(*regions, *whole); err != nil {
-					return err
-				}
-				if in.Drawn != "" && rules.dir != "" {
-					return usagef("analyze: %s is drawn as it is; give the run, or the files that it was made from, with --config-dir", in.Drawn)
-				}
-				dir := in.Folder
-				if *output != "" {
-					dir = *output
-				}
-				prints := *asJSON && *output == ""
-				if !prints {
-					if err := show.MayWrite(dir, in.Folder); err != nil {
-						return err
-					}
-					if err := in.MayReplace(dir); *output == "" && err != nil {
-						return err
-					}
-				}
-				result, err := in.Result(ctx, rules.categories)
-				if err != nil {
-					return err
-				}
-				var told []fact.Fact
-				for _, w := range result.Warnings {
-					if w.Is(analysis.ChangedFile, analysis.OtherCapture) {
-						fmt.Fprintln(s.err, report.Wrap(fmt.Sprintf("warning: %s; next: %s", message.Text(w.AsFact()), message.Next(w.AsFact())), terminalWidth(s.err), "  "))
-						told = append(told, w.Fact)
-					}
-				}
-				if prints {
-					for _, n := range result.FirstNotes() {
-						fmt.Fprintln(s.err, "warning: "+message.Text(n.AsFact()))
-					}
-					return cmp.Or(json.NewEncoder(s.out).Encode(result), incomplete(result, *partial))
-				}
-				if in.Drawn == "" {
-					result.Source.Origin = in.Origin
-				}
-				if *baseline != "" {
-					base, err := analyzeFiles(ctx, "analyze --baseline", []string{*baseline})
-					if err != nil {
-						return err
-					}
-					result.HoldAgainst(filepath.Base(*baseline), base)
-				}
-				_, before := os.Stat(filepath.Join(dir, runs.ResultName))
-				write := folder.Write
-				if dir == in.Folder { // perhaps a run
-					write = func(dir string, r *analysis.Result) ([]string, error) { return folder.Rewrite(ctx, dir, r) }
-				}
-				if _, err := write(dir, result); err != nil {
-					if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.EROFS) {
-						err = usagef("%w; name another folder with --output DIR", err)
-					}
-					return err
-				}
-				last := "written: " + dir
-				if before == nil {
-					last += " (replaced an earlier analysis)"
-				}
-				if err := summarize(s, result, filepath.Join(dir, runs.PageName), 1+len(told), told); err != nil {
-					return err
-				}
-				_, err = fmt.Fprintln(s.out, last)
-				return cmp.Or(err, incomplete(result, *partial))
+				return cmp.Or(printAnalyzed(s, made), incomplete(made.Result, *partial))
 			}
 		},
 	}
+}
+
+// printAnalyzed prints the result itself where it was not written, else one screen of
+// it and where it lies.
+func printAnalyzed(s streams, made *show.Analyzed) error {
+	var told []fact.Fact
+	for _, w := range made.Told {
+		printLines(s, "warning: ", []string{fmt.Sprintf("%s; next: %s", message.Text(w.AsFact()), message.Next(w.AsFact()))})
+		told = append(told, w.Fact)
+	}
+	if made.Dir == "" {
+		for _, n := range made.Result.FirstNotes() {
+			fmt.Fprintln(s.err, "warning: "+message.Text(n.AsFact()))
+		}
+		return json.NewEncoder(s.out).Encode(made.Result)
+	}
+	if err := terminal.Summarize(s.out, made.Result, filepath.Join(made.Dir, runs.PageName), 1+len(told), told); err != nil {
+		return err
+	}
+	last := "written: " + made.Dir
+	if made.Replaced {
+		last += " (replaced an earlier analysis)"
+	}
+	_, err := fmt.Fprintln(s.out, last)
+	return err
 }
 
 // incomplete fails where an input was lost, wholly or in part, and nobody said
@@ -189,8 +138,8 @@ func analyzeFiles(ctx context.Context, command string, paths []string) (*analysi
 // Rules of the folders come before the shipped ones, in the order of the search path.
 func (c *configFlags) categories() (*analysis.Categories, error) {
 	var overlays []fs.FS
-	for _, source := range c.sources() {
-		if source.Path != shippedTree {
+	for _, source := range c.Sources() {
+		if source.Path != plan.ShippedTree {
 			overlays = append(overlays, source.FS)
 		}
 	}
@@ -201,69 +150,39 @@ func (c *configFlags) categories() (*analysis.Categories, error) {
 	return list, nil
 }
 
-// takesEscapes tells whether a terminal is to get escape sequences.
-func takesEscapes() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
-
-// summarize prints one screen, of which some rows are used already, partly by
-// warnings, and the path of the report.
-// A stream that is no terminal gets the whole summary without escapes.
-func summarize(s streams, r *analysis.Result, path string, used int, shown []fact.Fact) error {
-	width, height := terminalSize(s.out)
-	o := report.SummaryOptions{Report: path, Shown: shown, Log: height == 0}
-	if height > 0 {
-		o.Width, o.Height, o.Bold = width, max(height-used, 1), takesEscapes()
-	}
-	if err := report.Summary(s.out, r, o); err != nil {
-		return fmt.Errorf("print the summary: %w", err)
-	}
-	return nil
-}
-
 // modelFlags are what analyze needs to count the work of a config.json.
 type modelFlags struct {
-	shape   flops.Shape           // tokens and sequences; 0 is not given
-	regions analysis.ModelRegions // "" is the region of that name
+	flags *pflag.FlagSet
+	names []string // of those that mean nothing without a config.json
+	show.ModelShape
 }
 
-// modelFlagNames are those that mean nothing without a config.json.
-var modelFlagNames = []string{"prompt", "new", "batch", "dtype", "cache-dtype", "latent", "prefill-region", "decode-region"}
-
-// register: all of them mean nothing without a config.json, which count checks.
-func (m *modelFlags) register(f *pflag.FlagSet) {
-	f.Int64Var(&m.shape.Prompt, "prompt", 0, "with a config.json: `tokens` of the prompt of each sequence")
-	f.Int64Var(&m.shape.New, "new", 0, "with a config.json: `tokens` that were generated; the first comes out of prefill")
-	f.Int64Var(&m.shape.Batch, "batch", 1, "with a config.json: `sequences` at a time")
-	f.StringVar(&m.shape.DType, "dtype", "", "with a config.json: data `type` of activations and of what is not quantized (default that of the config, or bf16)")
-	f.StringVar(&m.shape.CacheDType, "cache-dtype", "", "with a config.json: data `type` of the KV cache (default that of the config, or --dtype)")
-	f.StringVar(&m.shape.Latent, "latent", "", "with a config.json: how decode runs latent attention: `expanded` as transformers does, or absorbed as vLLM and SGLang do")
-	f.StringVar(&m.regions.Prefill, "prefill-region", "", "with a config.json: the `region` that is prefill (default the one of that name)")
-	f.StringVar(&m.regions.Decode, "decode-region", "", "with a config.json: the `region` that is decode (default the one of that name)")
+// register adds them to the flags of analyze.
+func (m *modelFlags) register() {
+	number := func(to *int64, name string, value int64, help string) {
+		m.names = append(m.names, name)
+		m.flags.Int64Var(to, name, value, "with a config.json: "+help)
+	}
+	text := func(to *string, name, help string) {
+		m.names = append(m.names, name)
+		m.flags.StringVar(to, name, "", "with a config.json: "+help)
+	}
+	number(&m.Shape.Prompt, "prompt", 0, "`tokens` of the prompt of each sequence")
+	number(&m.Shape.New, "new", 0, "`tokens` that were generated; the first comes out of prefill")
+	number(&m.Shape.Batch, "batch", 1, "`sequences` at a time")
+	text(&m.Shape.DType, "dtype", "data `type` of activations and of what is not quantized (default that of the config, or bf16)")
+	text(&m.Shape.CacheDType, "cache-dtype", "data `type` of the KV cache (default that of the config, or --dtype)")
+	text(&m.Shape.Latent, "latent", "how decode runs latent attention: `expanded` as transformers does, or absorbed as vLLM and SGLang do")
+	text(&m.Regions.Prefill, "prefill-region", "the `region` that is prefill (default the one of that name)")
+	text(&m.Regions.Decode, "decode-region", "the `region` that is decode (default the one of that name)")
 }
 
-// count counts the work of the model, before anything slow starts.
-func (m *modelFlags) count(f *pflag.FlagSet, in *show.AnalysisInput) error {
-	if in.In.Model == "" {
-		for _, name := range modelFlagNames {
-			if f.Changed(name) {
-				return usagef("analyze --%s: there is no config.json of a model to count; give it beside the timeline", name)
-			}
-		}
-		return nil
-	}
-	var missing []string
-	for name, n := range map[string]int64{"prompt": m.shape.Prompt, "new": m.shape.New, "batch": m.shape.Batch} {
-		switch {
-		case n < 0 || n == 0 && f.Changed(name):
-			return usagef("analyze --%s %d: want at least 1", name, n)
-		case n == 0:
-			missing = append(missing, "--"+name+" N")
+// given is the shape with the names of the flags that were given.
+func (m *modelFlags) given() show.ModelShape {
+	for _, name := range m.names {
+		if m.flags.Changed(name) {
+			m.Given = append(m.Given, name)
 		}
 	}
-	if len(missing) > 0 {
-		return usagef("analyze: the work of %s depends on the shape; add --prompt N and --new N, the tokens of each sequence (missing: %s)", in.In.Model, strings.Join(missing, ", "))
-	}
-	if err := in.In.CountModel(m.shape, m.regions); err != nil {
-		return usage(err)
-	}
-	return nil
+	return m.ModelShape
 }

@@ -7,18 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/compare"
-	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/html"
 	"github.com/deepprof/deepprof/internal/show"
+	"github.com/deepprof/deepprof/internal/terminal"
 )
 
 // compareCommand has its flags and its work in the type comparing.
@@ -195,7 +194,11 @@ func (c *comparing) check(args []string) ([]compare.Rule, error) {
 	case !sides && len(args) != 2:
 		return nil, usagef("compare: two sides are compared, and this is not two (%d): deepprof compare BASE NEW; several runs of a side are given with --base and --new", len(args))
 	}
-	return c.rules()
+	rules, err := compare.LoadRules(c.gates)
+	if err != nil {
+		return nil, usagef("compare --gate: %w", err)
+	}
+	return rules, nil
 }
 
 // count is how many are true.
@@ -206,31 +209,6 @@ func count(flags ...bool) (n int) {
 		}
 	}
 	return n
-}
-
-// rules reads those of the command line and of files.
-func (c *comparing) rules() ([]compare.Rule, error) {
-	var rules []compare.Rule
-	for _, text := range c.gates {
-		if strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml") {
-			data, err := format.ReadFile(text, 64<<20)
-			if err != nil {
-				return nil, usagef("compare --gate: %w", err)
-			}
-			more, err := compare.ParseRules(data)
-			if err != nil {
-				return nil, usagef("compare --gate %s: %w", text, err)
-			}
-			rules = append(rules, more...)
-			continue
-		}
-		rule, err := compare.ParseRule(text)
-		if err != nil {
-			return nil, usagef("compare --gate: %w", err)
-		}
-		rules = append(rules, rule)
-	}
-	return rules, nil
 }
 
 // sides reads both, or runs them.
@@ -290,7 +268,7 @@ func (c *comparing) print(made *compare.Comparison) error {
 	case c.md:
 		return report.CompareMarkdown(out, made)
 	default:
-		return report.CompareText(out, made, report.CompareOptions{Width: terminalWidth(out), All: c.all})
+		return report.CompareText(out, made, report.CompareOptions{Width: terminal.Width(out), All: c.all})
 	}
 }
 
@@ -306,7 +284,7 @@ func (c *comparing) printNoise(n *compare.SelfNoise) error {
 	case c.md:
 		return t.WriteMarkdown(c.streams.out)
 	}
-	err := t.WriteText(c.streams.out, terminalWidth(c.streams.out))
+	err := t.WriteText(c.streams.out, terminal.Width(c.streams.out))
 	printLines(c.streams, "note: ", t.Footnotes())
 	return err
 }

@@ -2,104 +2,42 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/deepprof/deepprof/conf"
 	"github.com/deepprof/deepprof/internal/config"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/suggest"
+	"github.com/deepprof/deepprof/internal/terminal"
 )
-
-// shippedTree is how the embedded configuration is named in errors and origins.
-const shippedTree = "deepprof:conf"
 
 // configFlags choose the configuration that is composed; the flags mean what
 // they mean in Hydra.
-type configFlags struct {
-	path, dir, name string // --config-path, --config-dir, --config-name; "" is not given, and no primary config for name
-}
+type configFlags struct{ plan.Composer }
 
 // register is for every command that composes a configuration.
 func (c *configFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&c.path, "config-path", "", "compose from `DIR` instead of the tree that ships with deepprof")
-	f.StringVar(&c.dir, "config-dir", "", "add `DIR` to the search path: its files overlay the shipped ones")
-	f.StringVar(&c.name, "config-name", "config", "the primary config, `NAME`.yaml; empty for none")
+	f.StringVar(&c.Path, "config-path", "", "compose from `DIR` instead of the tree that ships with deepprof")
+	f.StringVar(&c.Dir, "config-dir", "", "add `DIR` to the search path: its files overlay the shipped ones")
+	f.StringVar(&c.Name, "config-name", "config", "the primary config, `NAME`.yaml; empty for none")
 	takesEmpty(f, "config-name")
 }
 
-// sources is the search path; the first that has a file wins. A folder ./conf
-// overlays the shipped tree file by file, --config-dir overlays both. Where
-// --config-path names the tree, it comes first, as in Hydra, and ./conf stays
-// out.
-func (c *configFlags) sources() []config.Source {
-	folder := func(provider, dir string) config.Source {
-		return config.Source{Provider: provider, Path: dir, FS: os.DirFS(dir), Check: true}
-	}
-	var extra []config.Source
-	if c.dir != "" {
-		extra = []config.Source{folder("command-line", c.dir)}
-	}
-	if c.path != "" {
-		return append([]config.Source{folder("main", c.path)}, extra...)
-	}
-	if st, err := os.Stat("conf"); err == nil && st.IsDir() {
-		extra = append(extra, folder("working directory", "conf"))
-	}
-	return append(extra, config.Source{Provider: "main", Path: shippedTree, FS: conf.FS})
-}
-
-// Nothing is resolved or checked against the plan yet. What is wrong with the
-// configuration ends with exitUsage.
-func (c *configFlags) compose(overrides []string) (*config.Config, error) {
-	cwd, err := os.Getwd()
-	if err != nil {
-		return nil, fmt.Errorf("find the working directory: %w", err)
-	}
-	composed, err := config.Compose(config.Options{
-		Sources: c.sources(), ConfigName: strings.TrimSuffix(c.name, ".yaml"), Overrides: overrides,
-		Env: os.LookupEnv, Cwd: cwd, JobName: "deepprof", Renames: plan.Renames, JobEnv: plan.EnvKey,
-	})
-	var wrong *config.Error
-	if errors.As(err, &wrong) && wrong.Kind == "group-override-no-match" {
-		if file := c.groupless(); file != "" {
-			wrong.Hint = file + " stands in place of the shipped config.yaml as a whole and has no defaults list, which names the groups; begin it with that of the shipped file (conf/config.yaml of deepprof), or remove it"
-		}
-	}
+// plan composes, resolves and decodes, and prints what composing found odd. What is
+// wrong with the configuration ends with exitUsage.
+func (c *configFlags) plan(s streams, overrides []string) (*plan.Composed, error) {
+	p, err := c.Plan(overrides)
 	if err != nil {
 		return nil, usage(err)
 	}
-	return composed, nil
+	printWarnings(s, p.Config.Warnings)
+	return p, nil
 }
-
-// groupless is the primary config where it hides the shipped one and lacks its
-// defaults list; "" where that is not so.
-func (c *configFlags) groupless() string {
-	name := strings.TrimSuffix(c.name, ".yaml") + ".yaml"
-	for _, source := range c.sources() {
-		text, err := fs.ReadFile(source.FS, name)
-		if err != nil {
-			continue
-		}
-		if _, err := fs.Stat(conf.FS, name); err != nil || source.Path == shippedTree || defaultsList.Match(text) {
-			return ""
-		}
-		return filepath.Join(source.Path, name)
-	}
-	return ""
-}
-
-var defaultsList = regexp.MustCompile(`(?m)^["']?defaults["']?\s*:`)
 
 // configCommand and those below it start nothing and write nothing.
 func configCommand() command {
@@ -139,15 +77,15 @@ does that. Exit code 2 where composition fails.`,
 			origin := f.Bool("origin", false, "print each value with the file and line, or the override, that it comes from")
 			hydra := f.Bool("hydra", false, "with the hydra node")
 			return func(_ context.Context, overrides []string) error {
-				composed, err := c.compose(overrides)
+				composed, err := c.Compose(overrides)
 				if err != nil {
-					return err
+					return usage(err)
 				}
 				root, err := composed.View(*resolve, *hydra)
 				if err != nil {
 					return usage(err)
 				}
-				printWarnings(s, composed)
+				printWarnings(s, composed.Warnings)
 				switch {
 				case *origin:
 					return showFormat(*asJSON).print(s, report.ValueView.Table(originsOf(root)))
@@ -188,7 +126,7 @@ func configGroupsCommand() command {
 				if len(args) > 1 {
 					return usagef("config groups: unexpected argument %q", args[1])
 				}
-				sources := c.sources()
+				sources := c.Sources()
 				for _, src := range sources {
 					if _, err := fs.Stat(src.FS, "."); err != nil {
 						return usagef("config folder %s: %w", src.Path, err)
@@ -230,14 +168,13 @@ Exit code 2 where there is a problem.`,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			c.register(f)
 			return func(_ context.Context, overrides []string) error {
-				p, err := c.plan(overrides)
+				p, err := c.plan(s, overrides)
 				if err != nil {
 					return err
 				}
-				printWarnings(s, p.composed)
 				verdict := "no problems"
-				if n := printDoubts(s, plan.Doubts(p.root, p.plan)) + len(p.composed.Warnings); n > 0 {
-					verdict = "no errors, " + plural(n, "warning")
+				if n := printDoubts(s, plan.Doubts(p.Root, p.Plan)) + len(p.Config.Warnings); n > 0 {
+					verdict = "no errors, " + terminal.Plural(n, "warning")
 				}
 				_, err = fmt.Fprintln(s.out, verdict)
 				return err
@@ -247,8 +184,8 @@ Exit code 2 where there is a problem.`,
 }
 
 // printWarnings says what composing found odd, such as keys under an old name.
-func printWarnings(s streams, composed *config.Config) {
-	for _, w := range composed.Warnings {
+func printWarnings(s streams, warnings []string) {
+	for _, w := range warnings {
 		fmt.Fprintf(s.err, "warning: %s\n", w)
 	}
 }
@@ -262,86 +199,22 @@ func printDoubts(s streams, doubts plan.Problems) int {
 	return len(doubts)
 }
 
-// planned is a configuration that was composed, resolved and checked.
-type planned struct {
-	composed *config.Config
-	root     *config.Node // resolved, without the hydra node
-	plan     *plan.Plan
-	dir      config.Run // hydra.run.dir and what goes with it
-}
-
-// plan composes, resolves and decodes; every problem is in the error, which ends with
-// exitUsage.
-func (c *configFlags) plan(overrides []string) (planned, error) {
-	composed, err := c.compose(overrides)
-	if err != nil {
-		return planned{}, err
-	}
-	return decode(composed)
-}
-
-// decode turns a composed configuration into the typed plan.
-func decode(composed *config.Config) (planned, error) {
-	root, err := composed.Resolve()
-	if err != nil {
-		return planned{}, usage(err)
-	}
-	p, problems := plan.Decode(root)
-	if err := problems.Err(); err != nil {
-		return planned{}, usage(err)
-	}
-	dir, err := composed.Run() // Resolve has looked at it
-	if err != nil {
-		return planned{}, usage(err)
-	}
-	return planned{composed, root, p, dir}, nil
-}
-
-// options are those of a run of the plan, under the eyes of a watcher.
-func (p planned) options(w *watcher) pipeline.Options {
-	o := w.options()
-	o.Plan, o.Config, o.Files, o.Dir = p.plan, p.root.YAML(), p.dir.Record, p.dir.Path
+// planOptions are those of a run of the plan, under the eyes of a watcher.
+func planOptions(p *plan.Composed, w *terminal.Watcher) pipeline.Options {
+	o := runOptions(w)
+	o.Plan, o.Config, o.Files, o.Dir = p.Plan, p.Root.YAML(), p.Run.Record, p.Run.Path
 	return o
 }
 
 // complete offers groups, options and keys for the word of an override.
 func (c *configFlags) complete(_ []string, word string) ([]string, cobra.ShellCompDirective) {
-	prefix := word[:len(word)-len(strings.TrimLeft(word, "+~"))]
-	key, value, assigned := strings.Cut(strings.TrimPrefix(word, prefix), "=")
-	var out []string
-	for _, g := range config.Groups(c.sources()) {
-		switch {
-		case assigned && g.Name == key:
-			for _, o := range g.Options {
-				if strings.HasPrefix(o.Name, value) {
-					out = append(out, fmt.Sprintf("%s%s=%s\t%s", prefix, key, o.Name, o.Comment))
-				}
-			}
-			return out, cobra.ShellCompDirectiveNoFileComp
-		case !assigned && g.Name != "" && strings.HasPrefix(g.Name, key):
-			out = append(out, prefix+g.Name+"=\tconfig group")
-		}
+	words, final, open := c.Complete(word)
+	directive := cobra.ShellCompDirectiveDefault
+	if !open {
+		directive |= cobra.ShellCompDirectiveNoFileComp
 	}
-	if assigned {
-		for _, k := range plan.Describe() {
-			if k.Name == key {
-				for _, v := range k.Values {
-					if strings.HasPrefix(v, value) {
-						out = append(out, prefix+key+"="+v)
-					}
-				}
-			}
-		}
-		return out, cobra.ShellCompDirectiveDefault
+	if !final {
+		directive |= cobra.ShellCompDirectiveNoSpace
 	}
-	composed, err := c.compose(nil)
-	if err != nil {
-		return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	}
-	for _, k := range config.Keys(composed.Root) {
-		if strings.HasPrefix(k, key) {
-			out = append(out, prefix+k+"=")
-		}
-	}
-	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	return words, directive
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/terminal"
 	"github.com/deepprof/deepprof/recordings"
 )
 
@@ -60,9 +61,9 @@ unless --html names a page.`,
 					return err
 				}
 				defer done()
-				w, ctx := newWatcher(ctx, s.err)
-				defer w.stop()
-				o := w.options()
+				w, ctx := terminal.NewWatcher(ctx, s.err)
+				defer w.Stop()
+				o := runOptions(w)
 				o.Dir = *output
 				summary, err := pipeline.Replay(ctx, recorded, o)
 				return ended(s, w, summary, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/deepprof/deepprof/internal/doctor"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
+	"github.com/deepprof/deepprof/internal/terminal"
 )
 
 // doctorCommand makes the checks of run and ends with exitNo where one blocks.
@@ -28,12 +29,11 @@ for cannot work.`,
 			c.register(f)
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
-				p, err := c.plan(withCommand(f, args))
+				p, err := c.plan(s, withCommand(f, args))
 				if err != nil {
 					return err
 				}
-				printWarnings(s, p.composed)
-				found, err := pipeline.Examine(ctx, pipeline.Options{Plan: p.plan, Dir: p.dir.Path})
+				found, err := pipeline.Examine(ctx, pipeline.Options{Plan: p.Plan, Dir: p.Run.Path})
 				if err != nil {
 					return usage(err)
 				}
@@ -41,13 +41,13 @@ for cannot work.`,
 				if *asJSON {
 					err = printJSON(s.out, checks)
 				} else {
-					err = checks.Write(s.out, terminalWidth(s.out))
+					err = checks.Write(s.out, terminal.Width(s.out))
 				}
 				if err != nil {
 					return err
 				}
 				if checks.Blocked {
-					fmt.Fprintln(s.err, plural(found.Count(doctor.Blocker), "blocker"))
+					fmt.Fprintln(s.err, terminal.Plural(found.Count(doctor.Blocker), "blocker"))
 					return answerNo()
 				}
 				return nil

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/export"
 	"github.com/deepprof/deepprof/internal/show"
 )
@@ -59,13 +55,13 @@ func formatCommand(f export.Format) command {
 				if err := show.NameAll(args); err != nil {
 					return err
 				}
-				src, done, err := exportSource(ctx, f.Name, args, *region)
+				src, done, err := show.OpenExport(ctx, f.Name, readVersion().String(), args, *region, (&configFlags{}).categories)
 				if err != nil {
 					return err
 				}
 				defer done()
 				src.Partial = *partial
-				notes, err := writeExport(ctx, &f, src, *output, *table, s)
+				notes, err := f.WriteTo(ctx, src, *output, *table, s.out)
 				printLines(s, "note: ", notes)
 				var wrong *export.UsageError
 				if errors.As(err, &wrong) {
@@ -78,51 +74,4 @@ func formatCommand(f export.Format) command {
 			}
 		},
 	}
-}
-
-// Notes come back also with an error.
-func writeExport(ctx context.Context, f *export.Format, src *export.Source, output, table string, s streams) ([]string, error) {
-	switch {
-	case !f.Folder && output == "-":
-		return f.Write(ctx, src, s.out)
-	case !f.Folder:
-		return f.WriteFile(ctx, src, output)
-	case table == "" && (output == "-" || slices.Contains([]string{".csv", ".parquet"}, filepath.Ext(output))):
-		return nil, usagef("export %s: %s is for one table; choose it with --table, or name a folder for all of them", f.Name, output)
-	case table != "" && output == "-":
-		return f.WriteTable(ctx, src, table, s.out)
-	case table != "":
-		return f.WriteTableFile(ctx, src, table, output)
-	}
-	return f.WriteFolder(ctx, src, output)
-}
-
-// exportSource opens what the arguments name.
-// The analysis is made at most once, when a format asks for it. The caller calls done.
-func exportSource(ctx context.Context, name string, args []string, region string) (*export.Source, func(), error) {
-	in, err := show.OpenInput(ctx, "export "+name, readVersion().String(), args)
-	if err != nil {
-		return nil, nil, err
-	}
-	var regions []string
-	if region != "" {
-		regions = []string{region}
-	}
-	if in.Drawn == "" || region != "" { // a result is taken as it is
-		if err := in.Scope(regions, region == ""); err != nil && (len(in.In.Timelines) > 0 || region != "") {
-			in.Done()
-			return nil, nil, err
-		}
-	}
-	src := &export.Source{
-		Run: filepath.Base(cmp.Or(in.In.Run, args[0])), Dir: in.In.Run, Timelines: in.In.Timelines, Counters: in.In.Counters, Region: region, Version: readVersion().String(),
-	}
-	var result *analysis.Result
-	src.Result = func(ctx context.Context) (*analysis.Result, error) {
-		if result == nil {
-			result, err = in.Result(ctx, (&configFlags{}).categories)
-		}
-		return result, err
-	}
-	return src, in.Done, nil
 }

@@ -16,13 +16,14 @@ import (
 	"syscall"
 
 	"github.com/deepprof/deepprof/internal/show"
+	"github.com/deepprof/deepprof/internal/terminal"
 )
 
 // main turns the error of a command into an exit code; everything else is in run.
 func main() {
 	ballast := collectOften()
-	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
-	out, err := onScreen(os.Stdout), onScreen(os.Stderr)
+	ctx, stop := signal.NotifyContext(context.Background(), terminal.StopSignals()...)
+	out, err := terminal.On(os.Stdout), terminal.On(os.Stderr)
 	code := exitCode(run(ctx, os.Args[1:], out, err), err)
 	if code != 0 && ctx.Err() != nil { // whatever the interrupt broke
 		code = exitInterrupted

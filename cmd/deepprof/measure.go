@@ -11,8 +11,8 @@ import (
 	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/plan"
-	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
+	"github.com/deepprof/deepprof/internal/terminal"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -31,22 +31,22 @@ func (c *comparing) measure(ctx context.Context, l *show.SideLoader, args []stri
 		return nil, nil, err
 	}
 	settings := append([]string{"pipeline.ncu.enable=false", "hydra.run.dir=" + filepath.Join(c.asked.Store, comparedFolder, "auto")}, c.timelines(ctx)...)
-	w, ctx := newWatcher(ctx, c.streams.err)
-	defer w.stop()
+	w, ctx := terminal.NewWatcher(ctx, c.streams.err)
+	defer w.Stop()
 	for i := range 2 * c.repeats {
 		isNew := i%4 == 1 || i%4 == 2
 		command, side, name := a, &base, "A"
 		if isNew {
 			command, side, name = b, &fresh, "B"
 		}
-		w.say(fmt.Sprintf("%s, run %d of %d", name, len(*side)+1, c.repeats))
+		w.Say(fmt.Sprintf("%s, run %d of %d", name, len(*side)+1, c.repeats))
 		more, err := c.once(ctx, l, w, slices.Concat(plan.CommandOverrides(command), settings, overrides))
 		if err != nil {
 			return nil, nil, err
 		}
 		*side = append(*side, more...)
 	}
-	w.clear()
+	w.Clear()
 	return base, fresh, nil
 }
 
@@ -85,42 +85,19 @@ func (c *comparing) timelines(ctx context.Context) []string {
 // once makes one run and reads it.
 // A run that did not end well stops the comparison: a side with failed runs would be
 // compared with fewer samples than asked for.
-func (c *comparing) once(ctx context.Context, l *show.SideLoader, w *watcher, overrides []string) ([]compare.Run, error) {
-	p, err := c.config.plan(overrides)
+func (c *comparing) once(ctx context.Context, l *show.SideLoader, w *terminal.Watcher, overrides []string) ([]compare.Run, error) {
+	p, err := c.config.Plan(overrides)
 	if err != nil {
-		return nil, err
+		return nil, usage(err)
 	}
-	o := p.options(w)
+	o := planOptions(p, w)
 	o.IgnoreBlockers = c.ignore
 	summary, err := pipeline.Run(ctx, o)
 	if err != nil || summary == nil {
 		return nil, errors.Join(ended(c.streams, w, summary, err), err)
 	}
 	if err := verdict(summary); err != nil {
-		return nil, fmt.Errorf("compare --run: %s did not end well (%s): see %s: %w", strings.Join(p.plan.Pipeline.Workload.Command, " "), summary.Status, summary.Dir, err)
+		return nil, fmt.Errorf("compare --run: %s did not end well (%s): see %s: %w", strings.Join(p.Plan.Pipeline.Workload.Command, " "), summary.Status, summary.Dir, err)
 	}
-	return measured(ctx, l, summary.Dir)
-}
-
-// measured reads a run; one without a timeline has the times of its processes.
-func measured(ctx context.Context, l *show.SideLoader, dir string) ([]compare.Run, error) {
-	m, err := runs.ReadManifest(dir)
-	if err != nil {
-		return nil, err
-	}
-	if s := m.Step(plan.StepNsys); s != nil && s.State == runs.StateDone {
-		return l.Side(ctx, []string{dir})
-	}
-	var side []compare.Run
-	if s := m.Step(plan.StepUnprofiled); s != nil {
-		for _, at := range s.Attempts {
-			if at.Seconds != nil {
-				side = append(side, compare.Run{Name: dir, Wall: *at.Seconds})
-			}
-		}
-	}
-	if len(side) == 0 {
-		return nil, fmt.Errorf("compare %s: nothing was timed; set pipeline.unprofiled.enable=true", dir)
-	}
-	return side, nil
+	return l.Measured(ctx, summary.Dir)
 }

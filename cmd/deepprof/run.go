@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,6 +18,7 @@ import (
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/terminal"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -76,19 +75,18 @@ everything that was started.`,
 				if *first {
 					overrides = append(overrides, "pipeline.ncu.enable=false")
 				}
-				p, err := c.plan(overrides)
+				p, err := c.plan(s, overrides)
 				if err != nil {
 					return err
 				}
-				printWarnings(s, p.composed)
-				printDoubts(s, plan.Doubts(p.root, p.plan))
+				printDoubts(s, plan.Doubts(p.Root, p.Plan))
 				sorted, err := c.categories()
 				if err != nil {
 					return err
 				}
-				w, ctx := newWatcher(ctx, s.err)
-				defer w.stop()
-				o := p.options(w)
+				w, ctx := terminal.NewWatcher(ctx, s.err)
+				defer w.Stop()
+				o := planOptions(p, w)
 				o.Categories, o.IgnoreBlockers, o.Recording = sorted, *ignore, *record
 				if *dry {
 					lines, err := pipeline.DryRun(ctx, o)
@@ -133,8 +131,8 @@ func withCommand(f *pflag.FlagSet, args []string) []string {
 // ended prints what came of a run and chooses the exit code.
 // summary is nil where no run was made. Steps, the summary of the result and the last
 // line share one screen.
-func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
-	w.clear()
+func ended(s streams, w *terminal.Watcher, summary *pipeline.Summary, err error) error {
+	w.Clear()
 	var blocked *doctor.BlockedError
 	if errors.As(err, &blocked) {
 		for _, row := range blocked.Report.Rows {
@@ -168,65 +166,10 @@ func ended(s streams, w *watcher, summary *pipeline.Summary, err error) error {
 		}
 		return usage(err)
 	}
-	width := 9
-	for _, st := range summary.Steps {
-		width = max(width, len(st.Name))
-	}
-	var stages bytes.Buffer
-	p := stepPrinter{w: &stages, names: width, columns: terminalWidth(s.out), brief: summary.Result != nil}
-	shown := p.all(summary.Steps)
-	if _, height := terminalSize(s.out); p.brief && height > 0 && report.Rows(stages.String(), p.columns) > height/4 {
-		stages.Reset() // the screen is for the report
-		p.tight = true
-		shown = p.all(summary.Steps)
-	}
-	if summary.Result != nil {
-		stages.WriteString("\n")
-	}
-	last := fmt.Sprintf("run %s: %s\n", summary.Status, summary.Dir)
-	used := report.Rows(stages.String()+last, p.columns)
-	if _, werr := stages.WriteTo(s.out); err == nil {
-		err = werr
-	}
-	if summary.Result != nil {
-		page := filepath.Join(summary.Dir, runs.PageName)
-		if _, missing := os.Stat(page); missing != nil {
-			page = ""
-		}
-		if serr := summarize(s, summary.Result, page, used, shown); err == nil {
-			err = serr
-		}
-	}
-	fmt.Fprint(s.out, last)
-	if summary.Status == runs.StatusInterrupted {
-		if !summary.Recorded {
-			fmt.Fprintf(s.out, "next: deepprof runs resume %s\n", reference(summary.Dir))
-		}
-		if summary.Captured {
-			fmt.Fprintf(s.out, "next: deepprof analyze %s reports on what was captured\n", reference(summary.Dir))
-		}
-	}
-	if err != nil {
+	if err := terminal.PrintRun(s.out, summary, err); err != nil {
 		return err
 	}
 	return verdict(summary)
-}
-
-// reference is how a person names a run on the command line: by its id in the
-// store ./runs, else by its path.
-func reference(dir string) string {
-	if store, err := filepath.Abs(runs.DefaultRoot); err == nil && filepath.Dir(dir) == store {
-		return filepath.Base(dir)
-	}
-	return shellescape.Quote(dir)
-}
-
-// plural counts things.
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // verdict is the exit code of a run: the first step that went wrong decides.
@@ -245,4 +188,9 @@ func verdict(summary *pipeline.Summary) error {
 		}
 	}
 	return nil
+}
+
+// runOptions are what every run gets from its watcher and from this process.
+func runOptions(w *terminal.Watcher) pipeline.Options {
+	return pipeline.Options{Version: readVersion().String(), Argv: os.Args, Interrupts: w.Interrupts, Progress: w.Progress, Say: w.Say}
 }

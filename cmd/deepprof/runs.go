@@ -6,23 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/deepprof/deepprof/internal/analysis"
-	"github.com/deepprof/deepprof/internal/config"
 	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pipeline"
-	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
+	"github.com/deepprof/deepprof/internal/terminal"
 )
 
 // runsCommand looks after the store; --store names another than ./runs.
@@ -181,54 +175,27 @@ func runsResumeCommand() command {
 				if err != nil {
 					return usage(err)
 				}
-				if st, err := os.Stat(dir); err == nil && !st.IsDir() {
-					return usagef("runs resume %s: a packed run is a copy and cannot go on; resume the run that it was made of", args[0])
+				if err := runs.CanResume(dir, args[0]); err != nil {
+					return usagef("runs resume %s: %w", args[0], err)
 				}
-				if m, err := runs.ReadManifest(dir); err == nil && m.Recorded != nil {
-					return usagef("runs resume %s: a recording that was played cannot go on; 'deepprof run' captures anew, 'deepprof analyze %s' reports on this one", args[0], args[0])
-				}
-				p, err := planOfOldRun(s, dir)
+				p, warnings, err := runs.PlanOfOld(dir)
 				if err != nil {
-					return err
+					return usagef("runs resume: %w", err)
 				}
+				printWarnings(s, warnings)
 				sorted, err := (&configFlags{}).categories()
 				if err != nil {
 					return err
 				}
-				w, ctx := newWatcher(ctx, s.err)
-				defer w.stop()
-				o := w.options()
+				w, ctx := terminal.NewWatcher(ctx, s.err)
+				defer w.Stop()
+				o := runOptions(w)
 				o.Categories, o.Plan, o.IgnoreBlockers = sorted, p, *ignore
 				summary, err := pipeline.Resume(ctx, dir, o)
 				return ended(s, w, summary, err)
 			}
 		},
 	}
-}
-
-// planOfOldRun makes the plan of a run that stores none from its configuration;
-// nil for one that stores its own.
-func planOfOldRun(s streams, dir string) (*plan.Plan, error) {
-	if _, err := os.Stat(filepath.Join(dir, runs.PlanName)); err == nil {
-		return nil, nil
-	}
-	if _, err := os.Stat(filepath.Join(dir, runs.ConfigName)); err != nil {
-		return nil, usagef("runs resume %s: a run goes on by the configuration that it was started with, and %w; start a new one", dir, err)
-	}
-	composed, err := config.Compose(config.Options{
-		Sources:    []config.Source{{Provider: "main", Path: dir, FS: os.DirFS(dir), Check: true}},
-		ConfigName: strings.TrimSuffix(runs.ConfigName, ".yaml"), JobName: "deepprof", Renames: plan.Renames, JobEnv: plan.EnvKey,
-	})
-	if err != nil {
-		return nil, usage(err)
-	}
-	p, err := decode(composed)
-	if err != nil {
-		fmt.Fprintf(s.err, "note: the configuration of the run is not one of this version of deepprof; start a new run, or fix %s\n", filepath.Join(dir, runs.ConfigName))
-		return nil, err
-	}
-	printWarnings(s, composed)
-	return p.plan, nil
 }
 
 // runsCleanCommand wants at least one condition, and never touches a run that is or may
@@ -256,10 +223,10 @@ func runsCleanCommand() command {
 					plan.Keep = keep
 				}
 				var err error
-				if plan.OlderThan, err = parseAge(*older); err != nil {
+				if plan.OlderThan, err = runs.ParseAge(*older); err != nil {
 					return usagef("--older-than: %w", err)
 				}
-				if plan.LargerThan, err = parseSize(*larger); err != nil {
+				if plan.LargerThan, err = runs.ParseSize(*larger); err != nil {
 					return usagef("--larger-than: %w", err)
 				}
 				if plan.Keep == nil && plan.OlderThan == 0 && plan.LargerThan == 0 {
@@ -339,7 +306,7 @@ func runsPackCommand() command {
 // takes out may be lost, so that .nsys-rep files are packed.
 // age counts from the creation of a run, not from its end.
 func packOld(ctx context.Context, s streams, store, older, into string, remove, asJSON bool, o runs.PackOptions) error {
-	age, err := parseAge(older)
+	age, err := runs.ParseAge(older)
 	if err != nil {
 		return usagef("--older-than: %w", err)
 	}
@@ -386,45 +353,4 @@ func runsStatsCommand() command {
 			}
 		},
 	}
-}
-
-// parseAge reads a duration that may also count days.
-// "" is 0, which means any age; a result is never negative.
-func parseAge(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		const day = 24 * float64(time.Hour)
-		if n, err := strconv.ParseFloat(days, 64); err == nil && n*day >= 1 && n*day < math.MaxInt64 {
-			return time.Duration(n * day), nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is no age such as 12h or 30d", text)
-	}
-	return d, nil
-}
-
-// parseSize reads a number of bytes with an SI unit. Without one it is refused:
-// who forgets it means anything but bytes.
-// "" is 0, which means any size.
-func parseSize(text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	for _, u := range []struct {
-		suffix string
-		bytes  float64
-	}{{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}} {
-		if number, ok := strings.CutSuffix(text, u.suffix); ok {
-			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-			if err == nil && n*u.bytes >= 1 && n*u.bytes < 1<<62 {
-				return int64(n * u.bytes), nil
-			}
-			break
-		}
-	}
-	return 0, fmt.Errorf("%q is no size with a unit, such as 500MB or 2GB", text)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/web"
 )
 
@@ -34,7 +35,7 @@ a team server behind a reverse proxy.`,
 				if err := hasStore(f, *store); err != nil {
 					return err
 				}
-				bytes, err := parseSize(*limit)
+				bytes, err := runs.ParseSize(*limit)
 				if err != nil {
 					return usagef("--max-upload: %w", err)
 				}

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/show"
-	"github.com/deepprof/deepprof/internal/tool"
+	"github.com/deepprof/deepprof/internal/terminal"
 )
 
 // An output is how a table is printed.
@@ -85,7 +83,7 @@ func (o *output) print(s streams, t report.Printable) error {
 // printLines writes to the error stream, wrapped to its terminal.
 func printLines(s streams, lead string, lines []string) {
 	for _, line := range lines {
-		fmt.Fprintln(s.err, report.Wrap(lead+line, terminalWidth(s.err), "  "))
+		fmt.Fprintln(s.err, report.Wrap(lead+line, terminal.Width(s.err), "  "))
 	}
 }
 
@@ -95,7 +93,7 @@ const readableRows = 1000
 
 // printText writes a table for people, through a pager where it may be long.
 func (o *output) printText(s streams, t report.Printable) error {
-	width := terminalWidth(s.out)
+	width := terminal.Width(s.out)
 	if !o.all && !o.whole {
 		t.SumUp(readableRows)
 	}
@@ -112,31 +110,7 @@ func (o *output) paged(out io.Writer, write func(io.Writer) error) error {
 	if o.noPager || !o.pages {
 		return write(out)
 	}
-	return paged(out, write)
-}
-
-// terminalWidth is 0 where the output is no terminal: files and pipes get
-// whole names.
-func terminalWidth(w io.Writer) int {
-	width, _ := terminalSize(w)
-	return width
-}
-
-// screenRows is used when the height of the terminal is unknown.
-const screenRows = 24
-
-// terminalSize is 0, 0 where the output is no terminal; one that does not know
-// its width has 0, which cuts nothing.
-func terminalSize(w io.Writer) (width, height int) {
-	f, ok := fileOf(w)
-	if !ok {
-		return 0, 0
-	}
-	width, height, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0, 0
-	}
-	return width, cmp.Or(height, screenRows)
+	return terminal.Paged(out, write)
 }
 
 // showCommand has a command for each row of the views, and one for the sections of ncu.
@@ -248,20 +222,14 @@ func showSectionsCommand() command {
 			o.registerPager(f)
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, _ []string) error {
-				var finder tool.Finder
-				ncu, err := finder.Find(ctx, tool.Spec{Name: tool.Ncu, Path: *path})
+				name, costs, err := pick.InstalledSections(ctx, *path)
 				if err != nil {
 					return err
 				}
-				lists, err := tool.Probe(ctx, ncu, tool.System{})
-				if err != nil {
-					return err
-				}
-				costs := pick.SectionCosts(lists.Sets, lists.Sections, lists.SetMetrics)
 				if *asJSON {
 					return printJSON(s.out, costs)
 				}
-				return o.paged(s.out, func(w io.Writer) error { return report.WriteSections(w, ncu.String(), costs) })
+				return o.paged(s.out, func(w io.Writer) error { return report.WriteSections(w, name, costs) })
 			}
 		},
 	}

@@ -47,9 +47,8 @@ type Capture struct {
 
 	Importer string // QdstrmImporter of this nsys; "" looks beside nsys
 
-	TempRoot   string // where private temporary directories are made; "" is the system's
-	MinFree    int64  // bytes that must be free for output and TMPDIR; 0 is 64 MiB, negative is no limit
-	ReportSize int64  // expected, in bytes: TMPDIR should have 30 times as much; 0 is unknown
+	TempRoot string // where private temporary directories are made; "" is the system's
+	MinFree  int64  // bytes that must be free for output and TMPDIR; 0 is 64 MiB, negative is no limit
 
 	// Variables that look like secrets are kept from a workload under nsys, which
 	// stores the whole environment in its report. KeepEnv names exceptions.

@@ -217,8 +217,8 @@ func (c *Capture) makeTemp() (dir string, release func(), bad *Outcome) {
 	}
 	if free, err := freeSpace(root); err != nil {
 		return "", release, refuse(TempUnusable, fact.New(fileError, fact.File("file", root), errorText(err)), fact.Fact{})
-	} else if need := max(c.MinFree, 30*c.ReportSize); c.Tool == Nsys && free < need {
-		return "", release, refuse(DiskFull, shortOf(root, free, need), fact.New(causeTempSpace))
+	} else if c.Tool == Nsys && free < c.MinFree {
+		return "", release, refuse(DiskFull, shortOf(root, free, c.MinFree), fact.New(causeTempSpace))
 	}
 	if c.Tool != Nsys {
 		return "", release, nil

@@ -2,9 +2,12 @@ package compare
 
 import (
 	"fmt"
+	"path/filepath"
 
-	"github.com/deepprof/deepprof/internal/suggest"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 // ParseRules reads a YAML file of rules:
@@ -62,4 +65,33 @@ func ruleOf(n *yaml.Node) (Rule, error) {
 	rule, err := ParseRule(m["rule"])
 	rule.Name = m["name"]
 	return rule, err
+}
+
+// maxRules bounds a file of rules, in bytes.
+const maxRules = 64 << 20
+
+// LoadRules reads rules as a person gives them: each is one rule, or a YAML file of
+// several.
+func LoadRules(texts []string) ([]Rule, error) {
+	var rules []Rule
+	for _, text := range texts {
+		if ext := filepath.Ext(text); ext != ".yaml" && ext != ".yml" {
+			rule, err := ParseRule(text)
+			if err != nil {
+				return nil, err
+			}
+			rules = append(rules, rule)
+			continue
+		}
+		data, err := format.ReadFile(text, maxRules)
+		if err != nil {
+			return nil, err
+		}
+		more, err := ParseRules(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+		rules = append(rules, more...)
+	}
+	return rules, nil
 }

@@ -19,7 +19,6 @@ type call struct {
 	args   []*Node
 	parent *Node // the map or list that holds the node
 	node   *Node
-	memo   map[*Node]bool
 }
 
 // resolverFunc is what an interpolation can call.
@@ -49,7 +48,7 @@ func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) *N
 		}
 		names = append(names, v.text)
 	}
-	c := &call{r: r, name: strings.Join(names, "."), parent: parent, node: node, memo: memo}
+	c := &call{r: r, name: strings.Join(names, "."), parent: parent, node: node}
 	for _, a := range e.args {
 		c.args = append(c.args, r.eval(a, parent, node, memo))
 	}
@@ -72,17 +71,18 @@ func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) *N
 	return f.fn(c)
 }
 
-// text is argument i; another kind than a string is Python's TypeError.
-func (c *call) text(i int) string {
-	if c.args[i].kind != String {
-		panic(raised("TypeError", "%s takes a string, but `%s` is of type %s", c.name, pyStr(c.args[i]), pyType(c.args[i])))
+// text is the first argument; another kind than a string is Python's TypeError.
+func (c *call) text() string {
+	arg := c.args[0]
+	if arg.kind != String {
+		panic(raised("TypeError", "%s takes a string, but `%s` is of type %s", c.name, pyStr(arg), pyType(arg)))
 	}
-	return c.args[i].text
+	return arg.text
 }
 
 // resolveEnv is oc.env: always a string, null only as a default.
 func resolveEnv(c *call) *Node {
-	name := c.text(0)
+	name := c.text()
 	if value, ok := c.r.env(name); ok {
 		return literal(newText(value))
 	}
@@ -118,7 +118,7 @@ func (r *resolver) selectValue(container *Node, key string, o selectOptions) (*N
 // resolveSelect is oc.select: the default counts for what is absent or ???, not
 // for null.
 func resolveSelect(c *call) *Node {
-	key := c.text(0)
+	key := c.text()
 	v, err := c.r.selectValue(c.parent, key, selectOptions{throwFailure: true})
 	switch {
 	case err != nil:
@@ -136,7 +136,7 @@ func resolveDecode(c *call) *Node {
 	if c.args[0].kind == Null {
 		return newNull()
 	}
-	text := c.text(0)
+	text := c.text()
 	e, err := parseElement(text)
 	if err != nil {
 		panic(failure{&resolveError{kind: "interpolation-syntax", text: "GrammarParseError raised while resolving interpolation: " + err.Error(), err: err}})
@@ -193,7 +193,7 @@ func plant(n *Node) {
 
 // dict finds the mapping that oc.dict.keys and oc.dict.values are about.
 func (c *call) dict() (d *Node, key string) {
-	key = c.text(0)
+	key = c.text()
 	v, err := c.r.selectValue(c.parent, key, selectOptions{throwMissing: true, throwFailure: true})
 	var missing *missingError
 	switch {
@@ -245,13 +245,13 @@ func resolveValues(c *call) *Node {
 // resolveNow is now: one moment for the whole configuration.
 // The format is that of strftime; the time is Options.Now in its own zone.
 func resolveNow(c *call) *Node {
-	format := c.text(0)
+	format := c.text()
 	return literal(newText(strftime.Format(format, c.r.now)))
 }
 
 // resolveHydra is hydra: a value of the hydra node, null where it has none.
 func resolveHydra(c *call) *Node {
-	path := c.text(0)
+	path := c.text()
 	hydra := c.r.hydra()
 	if hydra == nil {
 		panic(raised("ValueError", "HydraConfig was not set"))

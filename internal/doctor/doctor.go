@@ -73,7 +73,7 @@ type Options struct {
 	Sample string // nsys's CPU sampling: none, process-tree, system-wide; "" is none
 
 	// Paths that the configuration names; "" looks around.
-	NsysPath, NcuPath, SMIPath, PythonPath string
+	NsysPath, NcuPath, PythonPath string
 
 	RunDir  string // where runs are kept; "" is the working directory
 	TempDir string // "" is TMPDIR, or /tmp

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,13 +36,13 @@ func (e *exam) look(ctx context.Context, name, path string) (tool.Tool, error) {
 
 // findSMI keeps one that is there and fails: the check of the GPU says why.
 func (e *exam) findSMI(ctx context.Context) located {
-	t, err := e.look(ctx, tool.NvidiaSMI, e.SMIPath)
+	t, err := e.look(ctx, tool.NvidiaSMI, "")
 	var nf *tool.NotFoundError
 	switch {
 	case errors.As(err, &nf):
 		t = tool.Tool{}
 	case err != nil:
-		t = tool.Tool{Name: tool.NvidiaSMI, Path: cmp.Or(t.Path, e.SMIPath)}
+		t = tool.Tool{Name: tool.NvidiaSMI, Path: t.Path}
 	}
 	return located{t, err}
 }

@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
@@ -225,4 +226,22 @@ func (s *Source) regionMatch(at *timeline.Attribution) (func(nvtx.State) bool, e
 		return nil, usagef("--region: %w", err)
 	}
 	return match, nil
+}
+
+// WriteTo writes to a path, "-" is out: a file, or of a format with tables a folder of
+// all of them, or one table, "" for all. Notes come back also with an error.
+func (f *Format) WriteTo(ctx context.Context, src *Source, output, table string, out io.Writer) ([]string, error) {
+	switch {
+	case !f.Folder && output == "-":
+		return f.Write(ctx, src, out)
+	case !f.Folder:
+		return f.WriteFile(ctx, src, output)
+	case table == "" && (output == "-" || slices.Contains([]string{".csv", ".parquet"}, filepath.Ext(output))):
+		return nil, usagef("export %s: %s is for one table; choose it with --table, or name a folder for all of them", f.Name, output)
+	case table != "" && output == "-":
+		return f.WriteTable(ctx, src, table, out)
+	case table != "":
+		return f.WriteTableFile(ctx, src, table, output)
+	}
+	return f.WriteFolder(ctx, src, output)
 }

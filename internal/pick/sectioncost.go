@@ -1,6 +1,11 @@
 package pick
 
-import "math"
+import (
+	"context"
+	"math"
+
+	"github.com/deepprof/deepprof/internal/tool"
+)
 
 // A SectionCost is how often ncu repeats a launch for a set, or for a section
 // alone.
@@ -36,4 +41,19 @@ func SectionCosts(sets, sections []string, metrics map[string]int) []SectionCost
 		add("section", name, known, Collect{Sections: []string{name}})
 	}
 	return out
+}
+
+// InstalledSections asks an ncu, a program or its folder, for what it can count: its
+// name with the version, and what its sets and sections cost.
+func InstalledSections(ctx context.Context, path string) (name string, costs []SectionCost, err error) {
+	var finder tool.Finder
+	t, err := finder.Find(ctx, tool.Spec{Name: tool.Ncu, Path: path})
+	if err != nil {
+		return "", nil, err
+	}
+	lists, err := tool.Probe(ctx, t, tool.System{})
+	if err != nil {
+		return "", nil, err
+	}
+	return t.String(), SectionCosts(lists.Sets, lists.Sections, lists.SetMetrics), nil
 }

@@ -225,9 +225,9 @@ func (r *Redactor) FileName(rel string) string {
 func (r *Redactor) sameLength(s string) string {
 	r.build()
 	if r.wholeName(s) != "" {
-		return fillWord("redacted", len(s))
+		return fillWord(len(s))
 	}
-	blot := func(m string) string { return fillWord("redacted", len(m)) }
+	blot := func(m string) string { return fillWord(len(m)) }
 	if r.secrets.in([]byte(s)) {
 		text := []byte(s)
 		r.secrets.finder().overwrite(text)
@@ -239,8 +239,8 @@ func (r *Redactor) sameLength(s string) string {
 		}
 	}
 	if redactURLs(s) != s {
-		s = replaceTail(urlUser, s, func(head, m string) string { return fillWord("redacted", len(m)-len(head)-1) + "@" })
-		s = replaceTail(urlQuery, s, func(head, m string) string { return fillWord("redacted", len(m)-len(head)) })
+		s = replaceTail(urlUser, s, func(head, m string) string { return fillWord(len(m)-len(head)-1) + "@" })
+		s = replaceTail(urlQuery, s, func(head, m string) string { return fillWord(len(m) - len(head)) })
 	}
 	s = r.replacePaths(s, func(p string) string { return fillPath(len(p)) })
 	return r.replaceNames(s, blot)
@@ -336,7 +336,8 @@ func fillPath(n int) string {
 // Blotted tells a path that redaction put in place of another.
 func Blotted(path string) bool { return strings.HasPrefix(path, pathMark+"/") }
 
-func fillWord(word string, n int) string {
+func fillWord(n int) string {
+	const word = "redacted"
 	if n < len(word) {
 		return strings.Repeat("x", max(n, 0))
 	}

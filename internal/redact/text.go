@@ -212,7 +212,7 @@ func (f *finder) overwrite(data []byte) int {
 		if !ok {
 			return n
 		}
-		copy(data[at:], fillWord("redacted", size))
+		copy(data[at:], fillWord(size))
 		from = at + size
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -305,4 +307,45 @@ func verifyPack(ctx context.Context, r *Run, path string) (err error) {
 		return fmt.Errorf("%s differs", bad[0].Path)
 	}
 	return nil
+}
+
+// ParseAge reads a duration that may also count days.
+// "" is 0, which means any age; a result is never negative.
+func ParseAge(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		const day = 24 * float64(time.Hour)
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n*day >= 1 && n*day < math.MaxInt64 {
+			return time.Duration(n * day), nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is no age such as 12h or 30d", text)
+	}
+	return d, nil
+}
+
+// ParseSize reads a number of bytes with an SI unit. Without one it is refused:
+// who forgets it means anything but bytes.
+// "" is 0, which means any size.
+func ParseSize(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	for _, u := range []struct {
+		suffix string
+		bytes  float64
+	}{{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}} {
+		if number, ok := strings.CutSuffix(text, u.suffix); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if err == nil && n*u.bytes >= 1 && n*u.bytes < 1<<62 {
+				return int64(n * u.bytes), nil
+			}
+			break
+		}
+	}
+	return 0, fmt.Errorf("%q is no size with a unit, such as 500MB or 2GB", text)
 }

@@ -32,7 +32,7 @@ func (p *packer) transform(rel string) (src, altered string, omitted fact.Fact, 
 	case p.red == nil:
 		return p.hide(src)
 	case format.Named(rel) == format.SQLite: // whether it is one, its reader finds out
-		return p.cleanSQLite(rel, src)
+		return p.cleanSQLite(src)
 	}
 	data, err := readRegular(src, maxTextFile)
 	if err != nil {
@@ -40,7 +40,7 @@ func (p *packer) transform(rel string) (src, altered string, omitted fact.Fact, 
 	}
 	clean := data
 	if rel == EnvName {
-		clean, err = redactEnv(p.red, data)
+		clean, err = redactEnv(data)
 	}
 	if err == nil {
 		clean, err = p.red.File(rel, clean)
@@ -120,7 +120,7 @@ func (p *packer) spool() string {
 }
 
 // A file with a write-ahead log is left out: its pages are not all in the file.
-func (p *packer) cleanSQLite(rel, src string) (dst, altered string, omitted fact.Fact, err error) {
+func (p *packer) cleanSQLite(src string) (dst, altered string, omitted fact.Fact, err error) {
 	if fi, err := os.Stat(src + "-wal"); err == nil && fi.Size() > 0 {
 		return "", "", fact.New(packLog), nil
 	}
@@ -233,7 +233,7 @@ func learnRun(r *redact.Redactor, run *Run) {
 }
 
 // redactEnv removes from env.json what names the machine and its user.
-func redactEnv(r *redact.Redactor, data []byte) ([]byte, error) {
+func redactEnv(data []byte) ([]byte, error) {
 	var env Env
 	if err := json.Unmarshal(data, &env); err != nil {
 		return nil, err

@@ -2,11 +2,14 @@ package runs
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/plan"
 )
 
 // ResumePlan says where a run goes on.
@@ -104,4 +107,28 @@ func contentProblem(ctx context.Context, r *Run, f File) fact.Fact {
 		return fact.New(fileChanged, fact.Name("sha256", got[:12]), fact.Name("recorded", f.SHA256[:min(12, len(f.SHA256))]))
 	}
 	return fact.Fact{}
+}
+
+// CanResume says why a path can hold no run that goes on; nil where it may. Ref is
+// what a person called it.
+func CanResume(path, ref string) error {
+	if st, err := os.Stat(path); err == nil && !st.IsDir() {
+		return errors.New("a packed run is a copy and cannot go on; resume the run that it was made of")
+	}
+	if m, err := ReadManifest(path); err == nil && m.Recorded != nil {
+		return fmt.Errorf("a recording that was played cannot go on; 'deepprof run' captures anew, 'deepprof analyze %s' reports on this one", ref)
+	}
+	return nil
+}
+
+// PlanOfOld makes the plan of a run that stores none, of schema 1, from its
+// configuration, with warnings about that; nil for a run that stores its own.
+func PlanOfOld(dir string) (*plan.Plan, []string, error) {
+	if _, err := os.Stat(filepath.Join(dir, PlanName)); err == nil {
+		return nil, nil, nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, ConfigName)); err != nil {
+		return nil, nil, fmt.Errorf("a run goes on by the configuration that it was started with, and %w; start a new one", err)
+	}
+	return plan.OfFile(dir, ConfigName)
 }

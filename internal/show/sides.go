@@ -13,6 +13,7 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/suggest"
@@ -170,4 +171,27 @@ func flatten(prefix string, value any, out map[string]string) {
 	for k, v := range tree {
 		flatten(prefix+k+".", v, out)
 	}
+}
+
+// Measured reads a run; one without a timeline has the times of its processes.
+func (l *SideLoader) Measured(ctx context.Context, dir string) ([]compare.Run, error) {
+	m, err := runs.ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	if s := m.Step(plan.StepNsys); s != nil && s.State == runs.StateDone {
+		return l.Side(ctx, []string{dir})
+	}
+	var side []compare.Run
+	if s := m.Step(plan.StepUnprofiled); s != nil {
+		for _, at := range s.Attempts {
+			if at.Seconds != nil {
+				side = append(side, compare.Run{Name: dir, Wall: *at.Seconds})
+			}
+		}
+	}
+	if len(side) == 0 {
+		return nil, fmt.Errorf("compare %s: nothing was timed; set pipeline.unprofiled.enable=true", dir)
+	}
+	return side, nil
 }

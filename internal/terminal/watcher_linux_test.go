@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -47,9 +47,9 @@ func TestProgressLine(t *testing.T) {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
 		control, tty := terminal(t)
-		w, _ := newWatcher(context.Background(), tty)
-		w.progress("ncu: \x1b[31mred")
-		w.stop()
+		w, _ := NewWatcher(context.Background(), tty)
+		w.Progress("ncu: \x1b[31mred")
+		w.Stop()
 		if w.live != (c.want != "") {
 			t.Errorf("NO_COLOR=%s TERM=%s: live %v", c.noColor, c.term, w.live)
 		}
@@ -74,7 +74,7 @@ func TestTerminalWithoutRows(t *testing.T) {
 		if err := unix.IoctlSetWinsize(int(control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: c.rows, Col: c.columns}); err != nil {
 			t.Fatal(err)
 		}
-		if width, height := terminalSize(tty); width != c.width || height != c.height {
+		if width, height := Size(tty); width != c.width || height != c.height {
 			t.Errorf("%d x %d: got %d x %d", c.columns, c.rows, width, height)
 		}
 	}
@@ -84,10 +84,10 @@ func TestTerminalWithoutRows(t *testing.T) {
 func TestEarlySignal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w, run := newWatcher(ctx, io.Discard)
-	defer w.stop()
-	<-w.interrupts
-	if run.Err() != nil || len(w.interrupts) > 0 {
-		t.Errorf("%v, %d more", run.Err(), len(w.interrupts))
+	w, run := NewWatcher(ctx, io.Discard)
+	defer w.Stop()
+	<-w.Interrupts
+	if run.Err() != nil || len(w.Interrupts) > 0 {
+		t.Errorf("%v, %d more", run.Err(), len(w.Interrupts))
 	}
 }

@@ -1,6 +1,10 @@
-package main
+// Package terminal is what a person sees of deepprof while and after it works: text
+// that cannot control the terminal, pages, the live line, Ctrl-C, and the steps of a
+// run on one screen. Data that other programs read does not pass through it.
+package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -22,8 +26,8 @@ type screen struct {
 	harmlessWriter
 }
 
-// onScreen wraps a file that is a terminal; others are written as they are.
-func onScreen(f *os.File) io.Writer {
+// On wraps a file that is a terminal; others are written as they are.
+func On(f *os.File) io.Writer {
 	if term.IsTerminal(int(f.Fd())) {
 		return &screen{f, harmlessWriter{f}}
 	}
@@ -89,12 +93,12 @@ func controls(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
 }
 
-// paged lets write print through the pager of the user. Output that is no terminal
+// Paged lets write print through the pager of the user. Output that is no terminal
 // is not paged.
 // write runs once, also where no pager can be started.
-func paged(out io.Writer, write func(io.Writer) error) error {
+func Paged(out io.Writer, write func(io.Writer) error) error {
 	terminal, ok := fileOf(out)
-	if _, height := terminalSize(out); height == 0 || !ok {
+	if _, height := Size(out); height == 0 || !ok {
 		return write(out)
 	}
 	started, err := tool.Page(terminal, func(w io.Writer) error { return write(harmlessWriter{w}) })
@@ -102,4 +106,28 @@ func paged(out io.Writer, write func(io.Writer) error) error {
 		return err
 	}
 	return write(out)
+}
+
+// Width is 0 where the output is no terminal: files and pipes get
+// whole names.
+func Width(w io.Writer) int {
+	width, _ := Size(w)
+	return width
+}
+
+// screenRows is used when the height of the terminal is unknown.
+const screenRows = 24
+
+// Size is 0, 0 where the output is no terminal; one that does not know
+// its width has 0, which cuts nothing.
+func Size(w io.Writer) (width, height int) {
+	f, ok := fileOf(w)
+	if !ok {
+		return 0, 0
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return width, cmp.Or(height, screenRows)
 }

@@ -1,18 +1,17 @@
-package main
+package terminal
 
 import (
-	"context"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
-	"golang.org/x/term"
+	"al.essio.dev/pkg/shellescape"
 
+	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
@@ -21,126 +20,84 @@ import (
 	"github.com/deepprof/deepprof/internal/runs"
 )
 
-// A watcher shows progress on a terminal and passes Ctrl-C on.
-type watcher struct {
-	w          io.Writer
-	terminal   io.Writer // behind w, for sequences of our own
-	live       bool      // w is a terminal on which a line can be rewritten
-	width      int       // columns; 0 where not live
-	shown      bool      // a progress line stands on the screen
-	signals    chan os.Signal
-	interrupts chan os.Signal
-	stop       func()
-}
-
-// stopSignals are the signals that ask a run to finish. A closed terminal and
-// Ctrl-\ count as well, unless whoever started us had them ignored, as nohup
-// does.
-func stopSignals() []os.Signal {
-	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(s) {
-			list = append(list, s)
+// PrintRun prints what came of a run on one screen: its steps, the summary of the
+// result, the path of the run, and what to do next where it was interrupted. Err is
+// what the run ended with, nil where it did not fail; the first error comes back.
+func PrintRun(out io.Writer, summary *pipeline.Summary, err error) error {
+	width := 9
+	for _, st := range summary.Steps {
+		width = max(width, len(st.Name))
+	}
+	var steps bytes.Buffer
+	p := stepPrinter{w: &steps, names: width, columns: Width(out), brief: summary.Result != nil}
+	shown := p.all(summary.Steps)
+	if _, height := Size(out); p.brief && height > 0 && report.Rows(steps.String(), p.columns) > height/4 {
+		steps.Reset() // the screen is for the report
+		p.tight = true
+		shown = p.all(summary.Steps)
+	}
+	if summary.Result != nil {
+		steps.WriteString("\n")
+	}
+	last := fmt.Sprintf("run %s: %s\n", summary.Status, summary.Dir)
+	used := report.Rows(steps.String()+last, p.columns)
+	if _, werr := steps.WriteTo(out); err == nil {
+		err = werr
+	}
+	if summary.Result != nil {
+		page := filepath.Join(summary.Dir, runs.PageName)
+		if _, missing := os.Stat(page); missing != nil {
+			page = ""
+		}
+		if serr := Summarize(out, summary.Result, page, used, shown); err == nil {
+			err = serr
 		}
 	}
-	return list
-}
-
-// repeatWindow is the time in which signals count as one key press: a terminal
-// sends it to the whole group, and the group may pass it on.
-const repeatWindow = 100 * time.Millisecond
-
-// options are what every run gets from its watcher and from this process.
-func (w *watcher) options() pipeline.Options {
-	return pipeline.Options{Version: readVersion().String(), Argv: os.Args, Interrupts: w.interrupts, Progress: w.progress, Say: w.say}
-}
-
-// newWatcher returns the context of the run: a first Ctrl-C does not end it,
-// because the profiler is asked to finish and its report is read afterwards; a
-// second one does.
-func newWatcher(ctx context.Context, w io.Writer) (*watcher, context.Context) {
-	early := ctx.Done() // by a signal that came before this watches for them
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	x := &watcher{w: w, signals: make(chan os.Signal, 4), interrupts: make(chan os.Signal, 4)}
-	// The line needs a terminal that can go back, not color.
-	if f, ok := fileOf(w); ok && os.Getenv("TERM") != "dumb" {
-		x.terminal = f
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			if width <= 0 {
-				width = 80 // a terminal that does not tell
-			}
-			x.live, x.width = true, width
+	fmt.Fprint(out, last)
+	if summary.Status == runs.StatusInterrupted {
+		if !summary.Recorded {
+			fmt.Fprintf(out, "next: deepprof runs resume %s\n", reference(summary.Dir))
+		}
+		if summary.Captured {
+			fmt.Fprintf(out, "next: deepprof analyze %s reports on what was captured\n", reference(summary.Dir))
 		}
 	}
-	done := make(chan struct{})
-	x.stop = func() {
-		signal.Stop(x.signals)
-		close(done)
-		cancel()
-	}
-	signal.Notify(x.signals, stopSignals()...)
-	// A reader of our messages that goes away must not end the run: the write
-	// fails, and that is all. The channel is not read and never stopped.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	go func() {
-		var first time.Time
-		for {
-			select {
-			case <-done:
-				return
-			case <-early:
-				if early = nil; first.IsZero() {
-					first = time.Now()
-					x.interrupts <- os.Interrupt
-				}
-			case sig := <-x.signals:
-				now := time.Now()
-				if first.IsZero() {
-					first = now
-				}
-				select {
-				case x.interrupts <- sig:
-				default: // two are enough to kill
-				}
-				if now.Sub(first) > repeatWindow {
-					cancel()
-				}
-			}
-		}
-	}()
-	return x, ctx
+	return err
 }
 
-// progress rewrites one line, cut to the width; without a terminal it prints nothing.
-func (x *watcher) progress(line string) {
-	if !x.live {
-		return
+// takesEscapes tells whether a terminal is to get escape sequences.
+func takesEscapes() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
+
+// Summarize prints one screen, of which some rows are used already, partly by
+// warnings, and the path of the report.
+// A stream that is no terminal gets the whole summary without escapes.
+func Summarize(out io.Writer, r *analysis.Result, path string, used int, shown []fact.Fact) error {
+	width, height := Size(out)
+	o := report.SummaryOptions{Report: path, Shown: shown, Log: height == 0}
+	if height > 0 {
+		o.Width, o.Height, o.Bold = width, max(height-used, 1), takesEscapes()
 	}
-	if r := []rune(runs.Text(line)); len(r) >= x.width {
-		line = string(r[:max(0, x.width-1)])
-	} else {
-		line = string(r)
+	if err := report.Summary(out, r, o); err != nil {
+		return fmt.Errorf("print the summary: %w", err)
 	}
-	io.WriteString(x.terminal, "\r\033[K")
-	io.WriteString(x.w, line)
-	x.shown = true
+	return nil
 }
 
-// clear removes the progress line before anything else is printed.
-func (x *watcher) clear() {
-	if x.shown {
-		io.WriteString(x.terminal, "\r\033[K")
-		x.shown = false
+// reference is how a person names a run on the command line: by its id in the
+// store ./runs, else by its path.
+func reference(dir string) string {
+	if store, err := filepath.Abs(runs.DefaultRoot); err == nil && filepath.Dir(dir) == store {
+		return filepath.Base(dir)
 	}
+	return shellescape.Quote(dir)
 }
 
-// say prints a line that stays.
-func (x *watcher) say(line string) {
-	x.clear()
-	if x.live {
-		line = report.Wrap(line, x.width, "  ")
+// Plural counts things.
+func Plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
 	}
-	fmt.Fprintln(x.w, line)
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // A stepPrinter prints what came of pipeline steps, in brief where a report tells the
@@ -183,10 +140,10 @@ func (p *stepPrinter) all(steps []pipeline.StepResult) (shown []fact.Fact) {
 	}
 	var told []string
 	if played > 0 {
-		told = append(told, fmt.Sprintf("%s played (%s when recorded)", plural(played, other+"step"), report.RunTime(then)))
+		told = append(told, fmt.Sprintf("%s played (%s when recorded)", Plural(played, other+"step"), report.RunTime(then)))
 	}
 	if well > 0 {
-		told = append(told, fmt.Sprintf("%s done in %s", plural(well, other+"step"), report.RunTime(seconds)))
+		told = append(told, fmt.Sprintf("%s done in %s", Plural(well, other+"step"), report.RunTime(seconds)))
 	}
 	if len(told) > 0 {
 		fmt.Fprintln(p.w, report.Wrap(strings.Join(told, ", "), p.columns, "  "))
@@ -252,9 +209,9 @@ func (p *stepPrinter) warnings(list []capture.Warning) {
 	}
 	switch {
 	case left > 0 && printed > 0:
-		p.line("", fmt.Sprintf("%s more, in the report", plural(left, "warning")))
+		p.line("", fmt.Sprintf("%s more, in the report", Plural(left, "warning")))
 	case left > 0:
-		p.line("", fmt.Sprintf("%s, in the report", plural(left, "warning")))
+		p.line("", fmt.Sprintf("%s, in the report", Plural(left, "warning")))
 	}
 }
 
