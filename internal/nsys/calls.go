@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -123,9 +124,21 @@ func (b *builder) joinCalls(shares []*callShare, count bool) {
 	var spans []*span
 	ends := map[uint32]int64{}
 	before := uint32(0)
-	if len(shares) > 0 {
-		correlations = shares[0].correlation
-	}
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		for i, s := range shares {
+			if i == 0 {
+				correlations = s.correlation
+				continue
+			}
+			for i := range s.n {
+				starts.Add(s.start.At(i))
+			}
+			for _, id := range s.correlation.All() {
+				correlations.Add(id)
+			}
+		}
+	})
 	for _, s := range shares {
 		to := make([]uint32, len(s.sites.list))
 		for i, site := range s.sites.list {
@@ -136,10 +149,6 @@ func (b *builder) joinCalls(shares []*callShare, count bool) {
 			site := s.site.At(i)
 			calls[site]++
 			sites.Add(to[site])
-			if s != shares[0] {
-				starts.Add(s.start.At(i))
-				correlations.Add(s.correlation.At(int(i)))
-			}
 		}
 		for i, n := range calls {
 			if count {
@@ -154,6 +163,7 @@ func (b *builder) joinCalls(shares []*callShare, count bool) {
 		spans = append(spans, &s.span)
 		lengths = append(lengths, s.length)
 	}
+	beside.Wait()
 	b.t.Calls = timeline.MakeCalls(starts, joinColumn(lengths), correlations, sites, all.list, ends)
 	b.t.Calls.ByStart = byStart(spans)
 }

@@ -191,7 +191,7 @@ func (a *Attribution) state(call uint32) uint64 {
 }
 
 // callOf is the call that launched op, or None.
-func (a *Attribution) callOf(op Op) uint32 {
+func (a *Attribution) callOf(op *Op) uint32 {
 	at := op.Index
 	if op.Kind != OpKernel {
 		counts := a.t.opCounts()

@@ -11,11 +11,11 @@ type cut struct {
 }
 
 // busyWithin is, for each range, the part of it in which a GPU of its process ran
-// any of the work that keep accepts.
-func (t *Timeline) busyWithin(keep func(Op) bool) []int64 {
+// any of the work that keep accepts, any work at all where that is nil.
+func (t *Timeline) busyWithin(keep func(*Op) bool) []int64 {
 	b := newBusyRanges(t)
 	t.byStart(nil, func(op *Op) bool {
-		if keep(*op) {
+		if keep == nil || keep(op) {
 			b.add(op)
 		}
 		return true

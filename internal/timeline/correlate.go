@@ -62,15 +62,7 @@ func (t *Timeline) ascendingCalls() (process uint32, ok bool) {
 	if int(process) >= len(t.Processes) || slices.ContainsFunc(sites, func(s CallSite) bool { return t.ThreadProcess(s.Thread) != process }) {
 		return 0, false
 	}
-	last := ids.At(0)
-	for i := 1; i < ids.Len(); i++ {
-		id := ids.At(i)
-		if id <= last {
-			return 0, false
-		}
-		last = id
-	}
-	return process, true
+	return process, ids.ascends()
 }
 
 // inTurn is Call for ids that mostly come in the order of the calls.
@@ -82,6 +74,10 @@ func (c *Correlations) inTurn() func(process, correlation uint32) uint32 {
 	return func(process, correlation uint32) uint32 {
 		if process != c.process {
 			return None
+		}
+		if at, ok := ids.alongside(near, correlation); ok {
+			near = at
+			return uint32(at)
 		}
 		// Twice as far with each step, from the last one that was found.
 		from, to := near, near

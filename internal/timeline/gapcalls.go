@@ -45,7 +45,7 @@ func (s *memorySource) each(visit func(*Op)) bool {
 }
 
 func (s *memorySource) launchOf(op *Op) gapLaunch {
-	call := s.a.callOf(*op)
+	call := s.a.callOf(op)
 	if call == None {
 		return gapLaunch{}
 	}

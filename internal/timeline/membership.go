@@ -5,7 +5,7 @@ func (a *Attribution) RangeNode(i int) uint32 { return a.rangeNode[i] }
 
 // Launch is the call that launched a piece of work, by its index in
 // Timeline.Calls, or None.
-func (a *Attribution) Launch(op Op) uint32 { return a.callOf(op) }
+func (a *Attribution) Launch(op Op) uint32 { return a.callOf(&op) }
 
 // OpenSince is the start of the earliest range that was open around a launching
 // call; false outside every range.

@@ -65,7 +65,7 @@ func (a *Attribution) OpPlace(op Op) uint32 {
 	case op.Kind == OpGraph && a.places.graph != nil:
 		return a.places.graph[op.Index]
 	}
-	return a.callPlace(a.callOf(op))
+	return a.callPlace(a.callOf(&op))
 }
 
 // findPlaces gives every kernel and all other work its place, once.

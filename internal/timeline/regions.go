@@ -103,16 +103,19 @@ func (a *Attribution) measureBoth(q *Query) (u *usage, busy []int64) {
 // all tells whether the query is about all work.
 func (q *Query) all() bool { return q.Kernel == nil && len(q.Devices)+len(q.Processes) == 0 }
 
-// measure goes through the work that keep accepts and credits it to the ranges
-// around its launch.
-func (a *Attribution) measure(keep func(Op) bool) *usage {
+// measure goes through the work that keep accepts, all where it is nil, and credits it to
+// the ranges around its launch.
+func (a *Attribution) measure(keep func(*Op) bool) *usage {
 	u := newUsage(a)
+	sets := runCursor{runs: a.callSet}
 	a.t.byStart(nil, func(op *Op) bool {
-		if !keep(*op) {
+		if keep != nil && !keep(op) {
 			return true
 		}
-		if call := a.callOf(*op); call != None {
-			u.credit(op, a.innermost(call))
+		if call := a.callOf(op); call != None {
+			if sets.runs != nil {
+				u.credit(op, a.sets.get(sets.at(call)))
+			}
 			u.creditOpen(op, a.openAround(call), a.t.Calls.Thread(call))
 		}
 		return true
@@ -130,7 +133,7 @@ func newUsage(a *Attribution) *usage {
 
 // credit takes a piece of work and the innermost range of each stack around its launch.
 func (u *usage) credit(op *Op, stacks []uint32) {
-	bytes := u.a.t.opBytes(*op)
+	bytes := u.a.t.opBytes(op)
 	for _, r := range stacks {
 		for own := true; r != None; r, own = u.a.rangeParent[r], false {
 			u.of(r).add(op, bytes, own)
@@ -141,7 +144,7 @@ func (u *usage) credit(op *Op, stacks []uint32) {
 // creditOpen takes a piece of work, the start/end ranges around its launch, and the
 // thread of that.
 func (u *usage) creditOpen(op *Op, open []uint32, thread uint32) {
-	a, bytes := u.a, u.a.t.opBytes(*op)
+	a, bytes := u.a, u.a.t.opBytes(op)
 	for i, r := range open {
 		u.of(r).add(op, bytes, true)
 		if rng := &a.t.Ranges[r]; rng.EndThread == None && rng.Thread == thread {
@@ -180,7 +183,7 @@ func (u *usage) get(r int) *use {
 	return &u.uses[u.slot[r]]
 }
 
-func (t *Timeline) opBytes(op Op) int64 {
+func (t *Timeline) opBytes(op *Op) int64 {
 	switch op.Kind {
 	case OpCopy:
 		return t.Copies[op.Index].Bytes
@@ -195,7 +198,7 @@ func (t *Timeline) RegionRows(q Query) Rows[RegionRow] {
 	var beside sync.WaitGroup
 	var busy []int64
 	if q.all() {
-		beside.Go(func() { busy = t.busyWithin(func(Op) bool { return true }) })
+		beside.Go(func() { busy = t.busyWithin(nil) })
 	}
 	a := t.Attribute()
 	beside.Wait()
@@ -443,13 +446,16 @@ func (a *Attribution) nodeFilter(q *Query) []bool {
 	return keep
 }
 
-// opFilter keeps work by device, process and kernel name.
-func (t *Timeline) opFilter(q *Query, a *Attribution) func(Op) bool {
+// opFilter keeps work by device, process and kernel name; nil where all is kept.
+func (t *Timeline) opFilter(q *Query, a *Attribution) func(*Op) bool {
+	if q.all() {
+		return nil
+	}
 	named := *q
 	named.Region = nil
 	kernels := t.kernelFilter(&named, a)
 	queues := t.queueFilter(q)
-	return func(op Op) bool {
+	return func(op *Op) bool {
 		if op.Kind == OpKernel {
 			return kernels(op.Index, &t.Kernels[op.Index])
 		}

@@ -22,10 +22,10 @@ func (t *Timeline) Replays(q Query) map[string][]float64 {
 	}
 	captures := map[uint32]map[node]int64{} // by range: how often each node ran
 	t.eachOp(func(op Op) {
-		if t.graphNode(op) == 0 || !keep(op) {
+		if t.graphNode(op) == 0 || keep != nil && !keep(&op) {
 			return
 		}
-		call := a.callOf(op)
+		call := a.callOf(&op)
 		if call == None {
 			return
 		}

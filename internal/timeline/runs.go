@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -27,6 +28,20 @@ func (r *runs) add(value uint32) {
 	r.n++
 }
 
+// fill appends items that have the number of the last one, 0 where there is none, until
+// there are n.
+func (r *runs) fill(n int) {
+	if r.n < n && len(r.values) == 0 {
+		r.add(0)
+	}
+	for r.n < n {
+		if r.n%64 == 0 {
+			r.starts, r.before = append(r.starts, 0), append(r.before, uint32(len(r.values)))
+		}
+		r.n = min(n, (r.n/64+1)*64)
+	}
+}
+
 // at is the number of item i.
 func (r *runs) at(i uint32) uint32 {
 	word := i / 64
@@ -49,6 +64,22 @@ func (r *runs) reach(i, limit int) int {
 			return limit
 		}
 	}
+}
+
+// A runCursor gives the numbers of items of which neighbors are mostly asked for one after
+// the other. It is for one goroutine.
+type runCursor struct {
+	*runs
+	from, to int // of the run that was found last
+	value    uint32
+}
+
+// at is the number of item i.
+func (r *runCursor) at(i uint32) uint32 {
+	if int(i) < r.from || int(i) >= r.to {
+		r.value, r.from, r.to = r.runs.at(i), int(i), r.reach(int(i), r.n)
+	}
+	return r.value
 }
 
 // each visits the runs of the items from one to before another: which items have
@@ -106,6 +137,25 @@ func (l *List) Read(from int, into []uint32) int {
 		}
 	})
 	return max(0, to-from)
+}
+
+// ascends tells whether each number is larger than the one before. Within a run they are,
+// as long as they do not pass the largest number there is.
+func (l *List) ascends() bool {
+	ok, last := true, int64(-1)
+	l.ahead.each(0, l.Len(), func(from, to int, ahead uint32) {
+		first := uint32(from) + ahead
+		ok = ok && int64(first) > last && int64(first)+int64(to-from) <= math.MaxUint32+1
+		last = int64(first) + int64(to-from) - 1
+	})
+	return ok
+}
+
+// alongside is the place of a number that counts up with the one at place near; false where
+// it has to be searched for.
+func (l *List) alongside(near int, number uint32) (at int, ok bool) {
+	at = int(number - l.ahead.at(uint32(near)))
+	return at, at < l.Len() && l.At(at) == number
 }
 
 // Len is how many numbers there are.

@@ -57,17 +57,27 @@ func (t *Timeline) StepLayers(launched, recalled *Attribution) *StepLayers {
 	layers := make([]int, len(recalled.Places())) // by place, from 1; 0 is not yet
 	open := make([]int, len(t.Queues))            // the last piece of each queue, from 1
 	finder := stepFinder{a: launched, numbers: numbers}
-	t.eachKernelByStart(func(i int) {
-		place := recalled.KernelPlace(i)
-		layer := places[place]
-		if layer == "" {
-			return
-		}
+	add := func(i int, place uint32) {
 		if layers[place] == 0 {
-			layers[place] = out.layerNumber(layer) + 1
+			layers[place] = out.layerNumber(places[place]) + 1
 		}
 		out.add(&t.Kernels[i], open, layers[place]-1, finder.around(launched.KernelLaunch(i)))
-	})
+	}
+	if t.inOrder(OpKernel, len(t.Kernels)) {
+		recalled.EachPlace(func(from, to int, place uint32) {
+			for ; places[place] != "" && from < to; from++ {
+				add(from, place)
+			}
+		})
+		return out
+	}
+	order := upTo(len(t.Kernels))
+	SortByStart(order, func(i uint32) int64 { return t.Kernels[i].Start })
+	for _, i := range order {
+		if place := recalled.KernelPlace(int(i)); places[place] != "" {
+			add(int(i), place)
+		}
+	}
 	return out
 }
 
@@ -153,21 +163,6 @@ func (f *stepFinder) around(call uint32) int {
 func (s *StepLayers) KernelStep(launched *Attribution) func(kernel int) int {
 	f := stepFinder{a: launched, numbers: s.stepNumbers(launched)}
 	return func(kernel int) int { return f.around(launched.KernelLaunch(kernel)) }
-}
-
-// eachKernelByStart visits the kernels in the order in which they ran.
-func (t *Timeline) eachKernelByStart(visit func(i int)) {
-	if t.inOrder(OpKernel, len(t.Kernels)) {
-		for i := range t.Kernels {
-			visit(i)
-		}
-		return
-	}
-	order := upTo(len(t.Kernels))
-	SortByStart(order, func(i uint32) int64 { return t.Kernels[i].Start })
-	for _, i := range order {
-		visit(int(i))
-	}
 }
 
 // Group is the name under which GroupSteps counts a step.

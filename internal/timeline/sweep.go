@@ -67,8 +67,19 @@ func (a *Attribution) pushPop(ranges []uint32) {
 	if len(ranges) == 0 {
 		return
 	}
-	calls := a.launchOrder(func(thread uint32) uint32 { return thread })
-	around := unplaced(calls, a.t.Calls.Len())
+	byThread := func(thread uint32) uint32 { return thread }
+	calls := a.launchOrder(byThread)
+	var around []uint32
+	put := func(call, set uint32) { around[call] = set }
+	if a.t.Calls.ByStart && !a.severalGroups(byThread) { // calls come by number: no list of them is needed
+		a.callSet = &runs{}
+		put = func(call, set uint32) {
+			a.callSet.fill(int(call))
+			a.callSet.add(set)
+		}
+	} else {
+		around = unplaced(calls, a.t.Calls.Len())
+	}
 	for len(ranges) > 0 {
 		thread := a.t.Ranges[ranges[0]].Thread
 		n := 1
@@ -82,18 +93,21 @@ func (a *Attribution) pushPop(ranges []uint32) {
 		for found && last < len(calls) && a.t.Calls.Thread(calls[last]) == thread {
 			last++
 		}
-		a.sweepThread(ranges[:n], calls[first:last], around)
+		a.sweepThread(ranges[:n], calls[first:last], put)
 		ranges = ranges[n:]
 	}
-	a.callSet = runsOf(around)
+	if around != nil {
+		a.callSet = runsOf(around)
+	}
+	a.callSet.fill(a.t.Calls.Len())
 }
 
-// sweepThread notes the set around each call of a thread.
-func (a *Attribution) sweepThread(ranges, calls, around []uint32) {
+// sweepThread puts the set around each call of a thread.
+func (a *Attribution) sweepThread(ranges, calls []uint32, put func(call, set uint32)) {
 	s := threadSweep{a: a, ranges: ranges, sets: &a.sets, pushed: a.place, lost: &a.lost.stacks}
 	for _, c := range calls {
 		call := a.t.Calls.At(c)
-		around[c] = s.around(call.Start, call.End)
+		put(c, s.around(call.Start, call.End))
 	}
 	s.advance(math.MaxInt64)
 }
