@@ -173,10 +173,11 @@ func (sv *savings) chains() foundChains {
 		*c = chain{times: c.times[:0]}
 	}
 	stageOf := sv.stageOfWork()
-	for i := range tl.work.len() {
-		n, ok := tl.work.kernel(i)
+	work := tl.work.reader()
+	for i := range work.len() {
+		n, ok := work.kernel(i)
 		if !ok {
-			finish(tl.work.op(i).Queue)
+			finish(work.op(i).Queue)
 			continue
 		}
 		k := &tl.t.Kernels[n]

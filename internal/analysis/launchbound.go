@@ -344,13 +344,17 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 	busy, reach, began := make([]int64, len(st.tl.t.Queues)), make([]int64, len(st.tl.t.Queues)), make([]bool, len(st.tl.t.Queues))
 	exchange := make([]int64, len(st.tl.t.Queues))
 	at, own := 0, st.ownOfStage(s)
-	for i := range st.tl.work.len() {
+	work := st.tl.work.reader()
+	for i := range work.len() {
 		if own != nil && !own[i] {
 			continue // of others, who may run it at another time
 		}
-		start, end, q := st.tl.work.span(i)
+		start, end, q := work.span(i)
 		for at < len(moments) && moments[at].end <= start {
 			at++
+		}
+		if at == len(moments) {
+			break // the rest begins later still
 		}
 		for j := at; j < len(moments) && moments[j].start < end; j++ {
 			from, to := max(start, moments[j].start), min(end, moments[j].end)
@@ -358,7 +362,7 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 				from = max(from, reach[q])
 			}
 			if from < to {
-				w := st.tl.work.get(i)
+				w := work.get(i)
 				if w.call != timeline.None {
 					if thread := st.tl.t.Calls.Thread(w.call); thread != last || len(threads) == 0 {
 						threads[thread], last = true, thread

@@ -24,8 +24,9 @@ func (tl *timed) collectOwn(wanted map[uint32]bool) {
 	tl.own = ownWork{work: map[uint32]*timeline.List{}, spans: make([]moment, len(tl.t.Ranges))}
 	around := tl.at.RangesInTurn(func(r uint32) bool { return wanted[tl.at.RangeNode(int(r))] })
 	last := make([]int, len(tl.regions)+1) // piece of each region that was added last, from 1
-	for i := range tl.work.len() {
-		w := tl.work.get(i)
+	work := tl.work.reader()
+	for i := range work.len() {
+		w := work.get(i)
 		for _, r := range around(w.call) {
 			id := tl.at.RangeNode(int(r))
 			if last[id] != i+1 {
@@ -54,11 +55,11 @@ func (tl *timed) spansOn(device int, ids []uint32) func(r uint32) moment {
 	if device < 0 {
 		return func(r uint32) moment { return tl.own.spans[r] }
 	}
-	spans := map[uint32]moment{}
+	spans, work := map[uint32]moment{}, tl.work.reader()
 	for _, id := range ids {
 		for _, i := range tl.own.work[id].All() {
-			if int(tl.work.queue(int(i)).Device) == device {
-				w := tl.work.get(int(i))
+			if int(work.queue(int(i)).Device) == device {
+				w := work.get(int(i))
 				tl.at.RangesAround(w.call, func(r uint32) {
 					m := spans[r]
 					m.hold(&w)
@@ -154,8 +155,9 @@ func (tl *timed) ownOf(ids []uint32, key workKey) iter.Seq[stint] {
 		list = &packed
 	}
 	return func(yield func(stint) bool) {
+		work := tl.work.reader()
 		for _, i := range list.All() {
-			if w := tl.work.get(int(i)); key.chooses(&tl.t.Queues[w.queue]) && !yield(w) {
+			if w := work.get(int(i)); key.chooses(&tl.t.Queues[w.queue]) && !yield(w) {
 				return
 			}
 		}
@@ -168,10 +170,10 @@ func (tl *timed) oneDevice(ids []uint32, key workKey) int {
 	if key.device >= 0 || len(tl.devices()) < 2 {
 		return key.device
 	}
-	device := -1
+	device, work := -1, tl.work.reader()
 	for _, id := range ids {
 		for _, i := range tl.own.work[id].All() {
-			q := tl.work.queue(int(i))
+			q := work.queue(int(i))
 			switch {
 			case !key.chooses(q) || device == int(q.Device):
 			case device < 0:

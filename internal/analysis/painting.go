@@ -37,6 +37,11 @@ type painting struct {
 	running []int64 // time of each label up to the last piece
 	closed  []int64 // the same, up to the last block
 	codes   []uint8 // of calls, by name; 0 is not yet
+	code    uint8   // of the last piece, where it is a call
+	// inCalls is the time in calls of the last block by their code less labels, that of
+	// short and of long ones; unnamed says that some of them have no code.
+	inCalls [][2]int64
+	unnamed bool
 }
 
 // A piece lasts until the next one.
@@ -57,12 +62,14 @@ const anyName = 255
 // A block has pieces. There are several for each kernel, so that they are kept
 // small: of each a code, and how long it takes, which the last one leaves to the next
 // block. The code is the label or, where it is a call, that of its name. After the pieces
-// come the labels that occur, each with its time, which nobody reads of the last block.
+// come the labels that occur, each with its time, and then the codes of calls with the time
+// of short and of long ones; nobody reads either of the last block.
 type block struct {
 	start    int64
 	space    uint32 // index of painting.space
 	from     uint32 // in that
 	mid, end uint16 // of the pieces and of the times, from there: some 20 bytes a piece at most
+	calls    uint16 // end of the calls; 0 where some have no code, so that pieces must be read
 }
 
 // add begins a piece, unless the label stays. A piece of no length gives way.
@@ -109,6 +116,9 @@ func (p *painting) write() {
 	if p.n > 0 {
 		p.count(p.now.start)
 		p.running[p.last.label] += length
+		if p.last.label == p.call {
+			p.countCall(length)
+		}
 	} else if p.tally != nil { // nothing is painted before the first
 		p.tally.upTo(p.now.start, p.running, p.now.start, uint8(p.labels-1))
 	}
@@ -127,8 +137,8 @@ func (p *painting) write() {
 	case p.now.label != p.call:
 		p.pieces = append(p.pieces, p.now.label)
 	default:
-		code := p.codeOf(p.now.name)
-		if p.pieces = append(p.pieces, code); code == anyName {
+		p.code = p.codeOf(p.now.name)
+		if p.pieces = append(p.pieces, p.code); p.code == anyName {
 			p.pieces = binary.AppendUvarint(p.pieces, uint64(p.now.name))
 		}
 	}
@@ -138,9 +148,26 @@ func (p *painting) write() {
 
 // count tells the tally that the last piece lasts at least until a moment.
 func (p *painting) count(to int64) {
-	if p.tally != nil {
+	if p.tally != nil && p.tally.at <= to {
 		p.tally.upTo(to, p.running, p.last.start, p.last.label)
 	}
+}
+
+// countCall adds the last piece, which is a call, to those of its block.
+func (p *painting) countCall(length int64) {
+	if p.code == anyName {
+		p.unnamed = true
+		return
+	}
+	p.inCalls[int(p.code)-p.labels][lengthClass(length)] += length
+}
+
+// lengthClass is 1 for a call that is long, else 0.
+func lengthClass(length int64) int {
+	if length >= longAttribute {
+		return 1
+	}
+	return 0
 }
 
 // closeBlock puts the last block away.
@@ -153,6 +180,17 @@ func (p *painting) closeBlock() {
 		}
 	}
 	b.end = uint16(len(p.pieces))
+	if !p.unnamed {
+		for i, ns := range p.inCalls {
+			if ns != [2]int64{} {
+				p.pieces = binary.AppendUvarint(append(p.pieces, uint8(p.labels+i)), uint64(ns[0]))
+				p.pieces = binary.AppendUvarint(p.pieces, uint64(ns[1]))
+			}
+		}
+		b.calls = uint16(len(p.pieces))
+	}
+	clear(p.inCalls)
+	p.unnamed = false
 	b.space, b.from = p.put(p.pieces)
 	p.pieces = p.pieces[:0]
 	copy(p.closed, p.running)
@@ -187,6 +225,7 @@ func (p *painting) codeOf(name timeline.StringID) uint8 {
 		p.codes = append(p.codes, make([]uint8, n)...)
 	}
 	p.names, p.codes[name] = append(p.names, name), uint8(code)
+	p.inCalls = append(p.inCalls, [2]int64{})
 	return uint8(code)
 }
 
@@ -215,7 +254,7 @@ func (p *painting) finish() {
 	case p.tally != nil:
 		p.tally.upTo(math.MaxInt64, make([]int64, p.labels), 0, uint8(p.labels-1))
 	}
-	p.begun, p.codes, p.pieces, p.running, p.closed = false, nil, nil, nil, nil
+	p.begun, p.codes, p.pieces, p.running, p.closed, p.inCalls = false, nil, nil, nil, nil, nil
 }
 
 // A pieceReader goes through the pieces of a block.

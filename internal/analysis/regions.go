@@ -315,9 +315,10 @@ func (tl *timed) rangesOf(device int) []bool {
 		return used
 	}
 	used := make([]bool, len(tl.t.Ranges))
-	for i := range tl.work.len() {
-		if int(tl.work.queue(i).Device) == device {
-			tl.at.RangesAround(tl.work.call(i), func(r uint32) { used[r] = true })
+	work := tl.work.reader()
+	for i := range work.len() {
+		if int(work.queue(i).Device) == device {
+			tl.at.RangesAround(work.call(i), func(r uint32) { used[r] = true })
 		}
 	}
 	if tl.onDevice == nil {

@@ -245,7 +245,8 @@ func TestMoments(t *testing.T) {
 		tl.t.Kernels = append(tl.t.Kernels, timeline.Kernel{Start: m.start, End: m.end, Queue: []uint32{0, 1, 2, 0, 2}[i]})
 	}
 	tl.t.Functions = make([]timeline.Function, 1)
-	tl.work = newStints(tl.t.Attribute(), []uint8{0}, 0)
+	tl.work = newStints(tl.t, []uint8{0}, 0)
+	tl.work.at = tl.t.Attribute()
 	if got := tl.busyWithin([]moment{{5, 8}, {20, 55}, {58, 99}}, []bool{true, true, true, true, true}); got != 3+10+3+5+2 {
 		t.Errorf("busy for %d", got)
 	}

@@ -56,13 +56,13 @@ func (tr *timelineReader) scopeTime(s *Scope) {
 
 // ownOfScope marks the work that the scope launched, in the order of timed.work.
 func (tl *timed) ownOfScope() []bool {
-	own := make([]bool, tl.work.len())
+	own, work := make([]bool, tl.work.len()), tl.work.reader()
 	for i := range own {
-		if k, ok := tl.work.kernel(i); ok {
+		if k, ok := work.kernel(i); ok {
 			own[i] = tl.scope.kernels[k]
 			continue
 		}
-		own[i] = tl.scope.places[tl.at.OpPlace(tl.work.op(i))]
+		own[i] = tl.scope.places[tl.at.OpPlace(work.op(i))]
 	}
 	return own
 }
@@ -70,8 +70,9 @@ func (tl *timed) ownOfScope() []bool {
 // chosen goes through marked work by start.
 func (tl *timed) chosen(marked []bool) iter.Seq[stint] {
 	return func(yield func(stint) bool) {
+		work := tl.work.reader()
 		for i, yes := range marked {
-			if yes && !yield(tl.work.get(i)) {
+			if yes && !yield(work.get(i)) {
 				return
 			}
 		}
@@ -82,11 +83,12 @@ func (tl *timed) chosen(marked []bool) iter.Seq[stint] {
 // what others do is not held against it.
 func (tl *timed) keyOf(marked []bool) workKey {
 	key, known := workKey{-1, -1}, false
+	work := tl.work.reader()
 	for i, yes := range marked {
 		if !yes {
 			continue
 		}
-		q := tl.work.queue(i)
+		q := work.queue(i)
 		switch {
 		case !known:
 			key, known = workKey{int(q.Process), int(q.Device)}, true
@@ -123,12 +125,13 @@ func (tr *timelineReader) scopeMoments(own []bool) []moment {
 		id := tl.at.RangeNode(int(r))
 		return early[id] && (among[id] || excluded[id])
 	})
-	for i := range tl.work.len() {
-		list := around(tl.work.call(i))
+	work := tl.work.reader()
+	for i := range work.len() {
+		list := around(work.call(i))
 		if len(list) == 0 {
 			continue
 		}
-		w := tl.work.get(i)
+		w := work.get(i)
 		for _, r := range list {
 			if own[i] || excluded[tl.at.RangeNode(int(r))] {
 				spans[r].hold(&w)
@@ -214,11 +217,12 @@ func (tl *timed) busyWithin(moments []moment, marked []bool) (ns int64) {
 	for q := range byQueue {
 		byQueue[q] = entry(devices, tl.t.Queues[q].Device)
 	}
+	work := tl.work.reader()
 	for i, yes := range marked {
 		if !yes {
 			continue
 		}
-		w := tl.work.get(i)
+		w := work.get(i)
 		m, d := tl.clip(w.start, w.end), byQueue[w.queue]
 		if d.began {
 			m.start = max(m.start, d.reach)

@@ -1,6 +1,10 @@
 package analysis
 
-import "github.com/deepprof/deepprof/internal/timeline"
+import (
+	"math"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
 
 // A tally has the time of each label within the instances of each region. It is added up
 // while time is painted: to look for each instance in the painting takes longer.
@@ -13,6 +17,7 @@ type tally struct {
 	region func(r int) uint32
 	order  []uint32 // starts (2r) and ends (2r+1) of ranges r, by time
 	next   int      // of order: the first that was not reached
+	at     int64    // its moment; the end of time behind the last
 	labels int
 	sums   []int64 // ns, by region and then label
 }
@@ -26,6 +31,7 @@ func newTally(tl *timed, order []uint32, labels int) *tally {
 			t.order = append(t.order, e)
 		}
 	}
+	t.look()
 	return t
 }
 
@@ -37,15 +43,21 @@ func rangeBound(ranges []timeline.Range, e uint32) int64 {
 	return ranges[e/2].End
 }
 
+// look finds the moment of the next bound.
+func (t *tally) look() {
+	t.at = math.MaxInt64
+	if t.next < len(t.order) {
+		t.at = rangeBound(t.ranges, t.order[t.next])
+	}
+}
+
 // upTo takes the bounds up to a moment. Before has what was painted before the moment
 // from, and since then it is the label.
 func (t *tally) upTo(to int64, before []int64, from int64, label uint8) {
-	for ; t.next < len(t.order); t.next++ {
-		e := t.order[t.next]
-		at := rangeBound(t.ranges, e)
-		if at > to {
-			return
-		}
+	for t.at <= to && t.next < len(t.order) {
+		e, at := t.order[t.next], t.at
+		t.next++
+		t.look()
 		sums := t.of(t.region(int(e / 2)))
 		if e%2 == 0 {
 			for l, ns := range before {

@@ -25,6 +25,7 @@ func TestTally(t *testing.T) {
 		timeline.SortByStart(order, func(e uint32) int64 { return rangeBound(ranges, e) })
 		region := func(r int) uint32 { return uint32(1 + r%regions) }
 		counted := &tally{ranges: ranges, region: region, order: order, labels: labels, sums: make([]int64, (regions+1)*labels)}
+		counted.look()
 		var windows []moment
 		for at := int64(-500); at < 12_000; at += rng.Int64N(400) {
 			m := moment{at, at + rng.Int64N(300)}

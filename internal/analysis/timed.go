@@ -21,7 +21,6 @@ type timed struct {
 	around func(kernel int) (own, all []uint32)
 	p      *palette
 	work   stints
-	works  []bool   // queues with any
 	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
 	// lo and hi are the first and the last event, by the clock of the capture.
 	lo, hi    int64
@@ -73,20 +72,23 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	var beside sync.WaitGroup
 	var calls *callIndex
 	beside.Go(func() { calls = indexCalls(t, tr.th.HostGap.Nanoseconds()) })
+	var work stints
+	beside.Go(func() {
+		byFunction := make([]uint8, len(t.Functions))
+		for i, f := range t.Functions {
+			byFunction[i] = uint8(tr.kinds.of(fullName(t, f)).category)
+		}
+		work = newStints(t, byFunction, uint8(tr.categories.index[graphCategory]))
+	})
 	at := t.Attribute()
+	beside.Wait()
+	work.at = at
 	tl := &timed{
-		rules: tr.rules, t: t, at: at, around: at.Around(), regions: at.Regions(),
+		rules: tr.rules, t: t, at: at, around: at.Around(), regions: at.Regions(), work: work,
 		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, ownIn: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, scopeNS: map[queueOf]int64{}, nodes: map[uint32]int64{},
 		lo: t.Session.FirstNS, hi: t.Session.LastNS,
 	}
 	tl.p = &palette{categories: len(tr.categories.List), since: tl.since}
-	byFunction := make([]uint8, len(t.Functions))
-	for i, f := range t.Functions {
-		byFunction[i] = uint8(tr.kinds.of(fullName(t, f)).category)
-	}
-	tl.work = newStints(at, byFunction, uint8(tr.categories.index[graphCategory]))
-	tl.works = make([]bool, len(t.Queues))
-	t.EachOp(func(op timeline.Op) { tl.works[op.Queue] = true })
 	tl.only = -1
 	if p := tl.processes(); len(p) == 1 {
 		tl.only = p[0]
@@ -106,7 +108,6 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	for _, list := range tl.instances {
 		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Compare(t.Ranges[x].Start, t.Ranges[y].Start) })
 	}
-	beside.Wait()
 	if !tr.brief {
 		tl.ofLanes = calls
 	}
@@ -170,8 +171,9 @@ func (tl *timed) painting(key workKey) *painting {
 // workOf goes through the work of a process, a device, or all by start.
 func (tl *timed) workOf(key workKey) iter.Seq[stint] {
 	return func(yield func(stint) bool) {
-		for i := range tl.work.len() {
-			if w := tl.work.get(i); key.chooses(&tl.t.Queues[w.queue]) && !yield(w) {
+		work := tl.work.reader()
+		for i := range work.len() {
+			if w := work.get(i); key.chooses(&tl.t.Queues[w.queue]) && !yield(w) {
 				return
 			}
 		}
@@ -181,7 +183,7 @@ func (tl *timed) workOf(key workKey) iter.Seq[stint] {
 // used lists the processes, or devices, with work.
 func (tl *timed) used(of func(*timeline.Queue) int) []int {
 	var list []int
-	for q, works := range tl.works {
+	for q, works := range tl.work.works {
 		if works {
 			list = append(list, of(&tl.t.Queues[q]))
 		}

@@ -106,9 +106,9 @@ func (l *loader) add(k *timeline.Kernel, from timeline.LaunchedFrom) {
 
 // Load sorts the launches of a timeline that is in memory.
 func Load(at *timeline.Attribution) *Launches {
-	var all loader
-	at.EachLaunch(all.add)
 	t := at.Timeline()
+	all := loader{kindOf: timeline.MakeNumbers(make([]uint16, len(t.Kernels))), lasted: timeline.MakeLengths(len(t.Kernels))}
+	at.EachLaunch(all.add)
 	return all.sorted(at, func(kernel uint32) int64 {
 		if call := at.KernelLaunch(int(kernel)); call != timeline.None {
 			return t.Calls.Start(call)
