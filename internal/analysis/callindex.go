@@ -140,42 +140,6 @@ func (h *hostCursor) at(i int) *timeline.Span {
 	return &h.read[i-h.first]
 }
 
-// walk tells what the thread was in between two moments, piece by piece, and the
-// call, timeline.None between calls. Of calls within calls, the outer one counts.
-// From is never before that of an earlier walk.
-func (h *hostCursor) walk(from, to int64, piece func(start, end int64, c cause, call uint32)) {
-	if to <= from {
-		return
-	}
-	c := h.at(h.next)
-	for ; c != nil && c.End <= from; c = h.at(h.next) {
-		h.ended, h.any = c.End, true
-		h.next++
-	}
-	at, ended, any := from, h.ended, h.any
-	for j := h.next; c != nil && at < to; c = h.at(j) {
-		j++
-		if c.End <= c.Start { // damaged, or of no length
-			ended, any = c.End, true
-			continue
-		}
-		start, end, call := c.Start, c.End, c.Event
-		if start > at {
-			piece(at, min(start, to), h.x.between(any, ended, start), timeline.None)
-			at = min(start, to)
-			if at >= to {
-				return
-			}
-		}
-		piece(at, min(end, to), h.x.cause(call), call)
-		at = min(end, to)
-		ended, any = end, true
-	}
-	if at < to {
-		piece(at, to, causeNone, timeline.None)
-	}
-}
-
 // between is the cause for a thread that is in no call since the moment ended
 // and makes the next at the moment next.
 func (x *callIndex) between(any bool, ended, next int64) cause {

@@ -143,28 +143,30 @@ type stretch struct{ from, to int }
 // narrowest sums events in bins as narrow as the limit of boxes allows: work comes
 // in bursts, and most of a lane is empty. Each box has its name from an event.
 func (l *lane) narrowest(o *Overview, limit int, parts ...stretch) (boxes []Box, titles []uint32, width int64) {
-	draw := func(width int64) (boxes []Box, titles []uint32) {
-		for _, p := range parts {
-			b, n := l.bins(o, p, width, limit)
-			boxes, titles = append(boxes, b...), append(titles, n...)
-		}
-		return boxes, titles
-	}
 	most := l.mostBoxes(parts)
-	width = max(1, o.EndNS-o.StartNS)
-	for width > 1 && most(width/2) <= float64(limit) {
-		width /= 2
+	next := max(1, o.EndNS-o.StartNS)
+	for next > 1 && most(next/2) <= float64(limit) {
+		next /= 2
 	}
-	boxes, titles = draw(width)
-	for width > 1 {
-		finer, names := draw(width / 2)
-		if len(finer) > limit {
-			break
+	for next > 0 {
+		tries := make([]binner, 0, widthsAtOnce)
+		for ; next > 0 && len(tries) < widthsAtOnce; next /= 2 {
+			tries = append(tries, binner{width: next, origin: o.StartNS})
 		}
-		boxes, titles, width = finer, names, width/2
+		l.fill(tries, parts, limit)
+		for i := range tries {
+			if boxes != nil && len(tries[i].boxes) > limit {
+				return boxes, titles, width
+			}
+			boxes, titles, width = tries[i].boxes, tries[i].titles, tries[i].width
+		}
 	}
 	return boxes, titles, width
 }
+
+// widthsAtOnce is how many widths are tried while events are read once: to read them takes
+// longer than to sum them.
+const widthsAtOnce = 3
 
 // mostBoxes bounds, without going through the events again, how many boxes bins of
 // a width make: one for each bin, and two for each event that stands alone, which
@@ -191,19 +193,22 @@ func (l *lane) mostBoxes(parts []stretch) func(width int64) float64 {
 	}
 }
 
-// bins sums the events that begin in the same bin; longer ones stand alone. A sum has the name of its longest event. It gives up past the limit.
-func (l *lane) bins(o *Overview, p stretch, width int64, limit int) (boxes []Box, titles []uint32) {
-	b := binner{width: width, origin: o.StartNS}
-	for chunk := range l.chunks(p.from, p.to) {
-		for i := range chunk {
-			if len(b.boxes) > limit {
-				return b.boxes, b.titles
+// fill sums the events that begin in the same bin; longer ones stand alone. A sum has the name of its longest event.
+// Of widths that go past the limit, what is summed means nothing.
+func (l *lane) fill(tries []binner, parts []stretch, limit int) {
+	for _, p := range parts {
+		for chunk := range l.chunks(p.from, p.to) {
+			for t := range tries {
+				b := &tries[t]
+				for i := 0; i < len(chunk) && len(b.boxes) <= limit; i++ {
+					b.add(&chunk[i])
+				}
 			}
-			b.add(&chunk[i])
+		}
+		for t := range tries {
+			tries[t].flush()
 		}
 	}
-	b.flush()
-	return b.boxes, b.titles
 }
 
 // A binner makes boxes of events that come by start. Bins are counted from the origin; boxes

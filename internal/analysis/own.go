@@ -114,18 +114,29 @@ func (tl *timed) ownSplit(ids []uint32, only workKey, async bool) []int64 {
 		if !async && only == (workKey{-1, -1}) && key.device < 0 && !tl.strangers && tl.tallies(process) {
 			all = func(into []int64) { tl.addInstances(ids, only, into) } // the same stretches
 		}
-		tl.addOwn(tl.ownOf(ids, key), all, list, ns)
+		own, others := tl.ownOf(ids), (iter.Seq[stint])(nil)
+		if own != nil && 2*own.Len() >= tl.work.len() {
+			others = tl.workAt(own.Missing(uint32(tl.work.len())), key)
+		}
+		tl.addOwn(tl.workAt(own.Numbers(), key), others, all, list, ns)
 	}
 	return ns
 }
 
 // addOwn adds the split of stretches of time by some work, which comes by start. By all
 // work they split as splitAll says, which adds to what it is given.
-func (tl *timed) addOwn(work iter.Seq[stint], splitAll func([]int64), windows []moment, ns []int64) {
+//
+// Stretches begin and end with ranges or with the work itself, where time is dealt out anew,
+// so that both splits are the same where no other work runs within them. Others is the rest
+// of all work, by start; nil where there is more of it than of the work itself, so that to
+// look there takes longer than to split.
+func (tl *timed) addOwn(work, others iter.Seq[stint], splitAll func([]int64), windows []moment, ns []int64) {
 	all := make([]int64, len(ns))
-	var own []int64
+	own := all
 	var beside sync.WaitGroup
-	beside.Go(func() { own = tl.p.splitWork(work, tl.lo, tl.hi, windows) })
+	if others == nil || runsWithin(others, windows) {
+		beside.Go(func() { own = tl.p.splitWork(work, tl.lo, tl.hi, windows) })
+	}
 	splitAll(all)
 	beside.Wait()
 	for l := range ns {
@@ -138,25 +149,48 @@ func (tl *timed) addOwn(work iter.Seq[stint], splitAll func([]int64), windows []
 	}
 }
 
-// ownOf goes through the work of regions by start, each piece once.
-func (tl *timed) ownOf(ids []uint32, key workKey) iter.Seq[stint] {
-	var list *timeline.List
-	if len(ids) == 1 {
-		list = tl.own.work[ids[0]]
-	} else {
-		var all []uint32
-		for _, id := range ids {
-			for _, i := range tl.own.work[id].All() {
-				all = append(all, i)
-			}
-		}
-		slices.Sort(all)
-		packed := timeline.ListOf(slices.Compact(all))
-		list = &packed
+// runsWithin tells whether any work, which comes by start, runs within stretches of time;
+// true also where these share moments.
+func runsWithin(work iter.Seq[stint], windows []moment) bool {
+	if !areApart(windows) {
+		return true
 	}
+	next := 0
+	for w := range work {
+		for next < len(windows) && windows[next].end <= w.start {
+			next++
+		}
+		if next == len(windows) {
+			break
+		}
+		if w.end > w.start && windows[next].start < w.end {
+			return true
+		}
+	}
+	return false
+}
+
+// ownOf lists the work of regions by start, each piece once; nil is empty.
+func (tl *timed) ownOf(ids []uint32) *timeline.List {
+	if len(ids) == 1 {
+		return tl.own.work[ids[0]]
+	}
+	var all []uint32
+	for _, id := range ids {
+		for _, i := range tl.own.work[id].All() {
+			all = append(all, i)
+		}
+	}
+	slices.Sort(all)
+	packed := timeline.ListOf(slices.Compact(all))
+	return &packed
+}
+
+// workAt goes through the work at places of timed.work that key chooses.
+func (tl *timed) workAt(places iter.Seq[uint32], key workKey) iter.Seq[stint] {
 	return func(yield func(stint) bool) {
 		work := tl.work.reader()
-		for _, i := range list.All() {
+		for i := range places {
 			if w := work.get(int(i)); key.chooses(&tl.t.Queues[w.queue]) && !yield(w) {
 				return
 			}

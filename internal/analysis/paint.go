@@ -212,12 +212,47 @@ func (b *painter) idle(t int64, after *stint) {
 		until = min(t, max(b.at, calls.End(call)))
 	}
 	if thread := calls.Thread(call); int(thread) < len(b.hosts) {
-		b.hosts[thread].walk(b.at, until, func(start, end int64, c cause, in uint32) { b.wait(start, end, c, in, after) })
+		b.walk(&b.hosts[thread], until, after)
 	} else if b.at < until {
 		b.add(b.at, causeNone, after == nil)
 	}
 	if until < t {
 		b.out.add(until, b.p.of(causeLaunch))
+	}
+}
+
+// walk paints, up to a moment, what a thread was in, piece by piece. Of calls within calls,
+// the outer one counts. Time goes on from walk to walk.
+func (b *painter) walk(h *hostCursor, to int64, after *stint) {
+	if to <= b.at {
+		return
+	}
+	c := h.at(h.next)
+	for ; c != nil && c.End <= b.at; c = h.at(h.next) {
+		h.ended, h.any = c.End, true
+		h.next++
+	}
+	at, ended, any := b.at, h.ended, h.any
+	for j := h.next; c != nil && at < to; c = h.at(j) {
+		j++
+		if c.End <= c.Start { // damaged, or of no length
+			ended, any = c.End, true
+			continue
+		}
+		start, end, call := c.Start, c.End, c.Event
+		if start > at {
+			b.wait(at, min(start, to), h.x.between(any, ended, start), timeline.None, after)
+			at = min(start, to)
+			if at >= to {
+				return
+			}
+		}
+		b.wait(at, min(end, to), h.x.cause(call), call, after)
+		at = min(end, to)
+		ended, any = end, true
+	}
+	if at < to {
+		b.wait(at, to, causeNone, timeline.None, after)
 	}
 }
 

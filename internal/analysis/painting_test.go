@@ -95,7 +95,9 @@ func TestMostBoxes(t *testing.T) {
 		for width := o.EndNS; width > 0; width /= 2 {
 			n := 0
 			for _, p := range parts {
-				boxes, _ := l.bins(o, p, width, len(spans))
+				try := []binner{{width: width, origin: o.StartNS}}
+				l.fill(try, []stretch{p}, len(spans))
+				boxes := try[0].boxes
 				n += len(boxes)
 			}
 			if float64(n) > most(width) {

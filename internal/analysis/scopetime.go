@@ -48,8 +48,12 @@ func (tr *timelineReader) scopeTime(s *Scope) {
 	parts := make([]int64, tl.p.categories+int(causes))
 	var beside sync.WaitGroup
 	beside.Go(func() { s.BusyNS = tl.busyWithin(tl.scope.moments, own) })
-	all := tl.painting(tl.keyOf(own))
-	tl.addOwn(tl.chosen(own), func(into []int64) { all.splitAll(tl.scope.moments, into) }, tl.scope.moments, parts)
+	key, n := tl.keyOf(own)
+	all, others := tl.painting(key), (iter.Seq[stint])(nil)
+	if 2*n >= tl.work.len() {
+		others = tl.chosen(own, false)
+	}
+	tl.addOwn(tl.chosen(own, true), others, func(into []int64) { all.splitAll(tl.scope.moments, into) }, tl.scope.moments, parts)
 	beside.Wait()
 	s.Split = new(tl.split(parts))
 }
@@ -67,12 +71,12 @@ func (tl *timed) ownOfScope() []bool {
 	return own
 }
 
-// chosen goes through marked work by start.
-func (tl *timed) chosen(marked []bool) iter.Seq[stint] {
+// chosen goes through the work whose mark is as asked for, by start.
+func (tl *timed) chosen(marked []bool, as bool) iter.Seq[stint] {
 	return func(yield func(stint) bool) {
 		work := tl.work.reader()
 		for i, yes := range marked {
-			if yes && !yield(work.get(i)) {
+			if yes == as && !yield(work.get(i)) {
 				return
 			}
 		}
@@ -80,9 +84,9 @@ func (tl *timed) chosen(marked []bool) iter.Seq[stint] {
 }
 
 // keyOf chooses the one process and the one device that marked work is of, so that
-// what others do is not held against it.
-func (tl *timed) keyOf(marked []bool) workKey {
-	key, known := workKey{-1, -1}, false
+// what others do is not held against it, and counts it.
+func (tl *timed) keyOf(marked []bool) (key workKey, n int) {
+	key = workKey{-1, -1}
 	work := tl.work.reader()
 	for i, yes := range marked {
 		if !yes {
@@ -90,19 +94,20 @@ func (tl *timed) keyOf(marked []bool) workKey {
 		}
 		q := work.queue(i)
 		switch {
-		case !known:
-			key, known = workKey{int(q.Process), int(q.Device)}, true
+		case n == 0:
+			key = workKey{int(q.Process), int(q.Device)}
 		case key.process != int(q.Process):
 			key.process = -1
 		}
 		if key.device != int(q.Device) {
 			key.device = -1
 		}
+		n++
 	}
 	if len(tl.devices()) < 2 {
 		key.device = -1 // it is all there is
 	}
-	return key
+	return key, n
 }
 
 // scopeMoments are the time of the scope, without what is excluded within it: that
@@ -187,7 +192,7 @@ func (tr *timelineReader) closesEarly() map[uint32]bool {
 // there is much work, and little of it does.
 func (tl *timed) beyond(marked []bool, open []moment) (out []moment) {
 	at := 0
-	for w := range tl.chosen(marked) {
+	for w := range tl.chosen(marked, true) {
 		m := tl.clip(w.start, w.end)
 		for at < len(open) && open[at].end < m.start {
 			at++

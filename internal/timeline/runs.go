@@ -175,6 +175,46 @@ func (l *List) All() iter.Seq2[int, uint32] {
 	}
 }
 
+// Numbers goes through the list run by run; nil is empty.
+func (l *List) Numbers() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for from, to := 0, 0; l != nil && from < l.Len(); from = to {
+			to = l.ahead.reach(from, l.Len())
+			for n, end := l.At(from), l.At(to-1); ; n++ {
+				if !yield(n) {
+					return
+				}
+				if n == end {
+					break
+				}
+			}
+		}
+	}
+}
+
+// Missing are the numbers below n that a list whose numbers ascend lacks; nil is empty.
+func (l *List) Missing(n uint32) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		next := uint32(0)
+		upTo := func(first uint32) bool {
+			for ; next < min(first, n); next++ {
+				if !yield(next) {
+					return false
+				}
+			}
+			return true
+		}
+		for from, to := 0, 0; l != nil && from < l.Len(); from = to {
+			to = l.ahead.reach(from, l.Len())
+			if !upTo(l.At(from)) {
+				return
+			}
+			next = l.At(to-1) + 1
+		}
+		upTo(n)
+	}
+}
+
 func (l *List) clone() List {
 	r := &l.ahead
 	return List{runs{r.n, slices.Clone(r.starts), slices.Clone(r.before), slices.Clone(r.values)}}

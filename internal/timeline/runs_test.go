@@ -3,6 +3,7 @@ package timeline
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -57,5 +58,62 @@ func TestColumns(t *testing.T) {
 	}
 	if last := uint32(len(moments)); more.At(last) != 7 || others.At(last) != 7 {
 		t.Errorf("what was added to copies is %d and %d, want 7", more.At(last), others.At(last))
+	}
+}
+
+// A list knows its numbers, those that it lacks, whether they go up, and where a number
+// lies that counts up with another.
+func TestListRuns(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		var l List
+		var numbers, lacks []uint32
+		next, most := uint32(0), uint32(rng.IntN(400))
+		for next < most {
+			if rng.IntN(4) == 0 {
+				lacks = append(lacks, next)
+			} else {
+				l.Add(next)
+				numbers = append(numbers, next)
+			}
+			next++
+		}
+		if got := slices.Collect(l.Numbers()); !slices.Equal(got, numbers) {
+			t.Fatalf("seed %d: numbers are %v, want %v", seed, got, numbers)
+		}
+		if got := slices.Collect(l.Missing(most)); !slices.Equal(got, lacks) {
+			t.Fatalf("seed %d: missing are %v, want %v", seed, got, lacks)
+		}
+		if !l.ascends() {
+			t.Fatalf("seed %d: %v does not ascend", seed, numbers)
+		}
+		for at, number := range numbers {
+			near := rng.IntN(len(numbers))
+			if got, ok := l.alongside(near, number); ok != (number-numbers[near] == uint32(at-near)) || ok && got != at {
+				t.Fatalf("seed %d: %d beside place %d is at %d, %v, want %d", seed, number, near, got, ok, at)
+			}
+		}
+		for _, number := range lacks {
+			if at, ok := l.alongside(0, number); len(numbers) > 0 && ok {
+				t.Fatalf("seed %d: %d is at %d of %v", seed, number, at, numbers)
+			}
+			if len(numbers) == 0 {
+				break
+			}
+		}
+		if len(numbers) > 0 {
+			l.Add(numbers[rng.IntN(len(numbers))])
+			if l.ascends() {
+				t.Fatalf("seed %d: a number that comes again ascends", seed)
+			}
+		}
+	}
+	var high List
+	high.Add(math.MaxUint32)
+	if !high.ascends() {
+		t.Error("the largest number alone does not ascend")
+	}
+	if high.Add(0); high.ascends() {
+		t.Error("0 comes after the largest number")
 	}
 }
