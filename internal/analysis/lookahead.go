@@ -56,7 +56,6 @@ func (tl *timed) manyWork() bool {
 func (tl *timed) dropCalls() {
 	if tl.manyWork() {
 		tl.whole()
-		runtime.GC() // what earlier steps left makes room for the copy
 		tl.at.KeepLaunches(tl.recalled)
 		tl.calls = nil
 		runtime.GC() // most of the memory of calls is free now

@@ -22,18 +22,43 @@ func (a *Attribution) KeepLaunches(others ...*Attribution) {
 		before[i] = uint32(n)
 		n += bits.OnesCount64(word)
 	}
-	kept := Calls{length: make([]uint32, 0, n), start: MakeStarts(make([]uint32, n)), site: MakeNumbers(make([]uint16, n)), sites: old.sites, ByStart: old.ByStart}
+	kept := Calls{sites: old.sites, ByStart: old.ByStart, site: MakeNumbers(make([]uint16, n))}
+	calls := func(yield func(uint32) bool) {
+		for i, word := range launched {
+			for ; word != 0; word &= word - 1 {
+				if !yield(uint32(64*i + bits.TrailingZeros64(word))) {
+					return
+				}
+			}
+		}
+	}
+	// Lengths move down in their column, and starts into what that leaves free, so that
+	// little memory is needed before the rest is released.
+	kept.length, kept.ends = old.length[:0], map[uint32]int64{}
+	for call := range calls {
+		length := old.length[call]
+		if length == elsewhere {
+			kept.ends[uint32(kept.Len())] = old.ends[call]
+		}
+		kept.length = append(kept.length, length)
+	}
+	room := old.length[n:]
+	if len(room) < n {
+		room = make([]uint32, n)
+	}
+	kept.start = MakeStarts(room[:n:n])
 	sets, opens := &runs{}, &runs{}
-	for i, word := range launched {
-		for ; word != 0; word &= word - 1 {
-			call := uint32(64*i + bits.TrailingZeros64(word))
-			kept.take(&old, call)
-			if a.callSet != nil {
-				sets.add(a.callSet.at(call))
-			}
-			if a.callOpen != nil {
-				opens.add(a.callOpen.at(call))
-			}
+	for call := range calls {
+		kept.start.Add(old.start.At(call))
+		kept.site.Add(old.site.At(call))
+		if old.correlation.Len() > 0 {
+			kept.correlation.Add(old.correlation.At(int(call)))
+		}
+		if a.callSet != nil {
+			sets.add(a.callSet.at(call))
+		}
+		if a.callOpen != nil {
+			opens.add(a.callOpen.at(call))
 		}
 	}
 	inParallel(len(a.opCalls), func(from, to int) {
@@ -55,20 +80,4 @@ func (a *Attribution) KeepLaunches(others ...*Attribution) {
 			o.callOpen = opens
 		}
 	}
-}
-
-// take appends a call of others that have the same sites.
-func (c *Calls) take(from *Calls, i uint32) {
-	if from.length[i] == elsewhere {
-		if c.ends == nil {
-			c.ends = map[uint32]int64{}
-		}
-		c.ends[uint32(c.Len())] = from.ends[i]
-	}
-	c.length = append(c.length, from.length[i])
-	c.start.Add(from.start.At(i))
-	if from.correlation.Len() > 0 {
-		c.correlation.Add(from.correlation.At(int(i)))
-	}
-	c.site.Add(from.site.At(i))
 }
