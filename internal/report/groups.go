@@ -77,7 +77,8 @@ func (g *groups[T]) coarser(keys []string) *groups[T] {
 			at, out.by = append(at, i), append(out.by, c)
 		}
 	}
-	for _, x := range g.list {
+	for _, key := range slices.Sorted(maps.Keys(g.list)) { // sums of floats depend on their order
+		x := g.list[key]
 		y := out.group(elementsAt(x.by, at))
 		y.rows += x.rows
 		y.values.Join(x.values)

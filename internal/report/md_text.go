@@ -257,8 +257,10 @@ func (d *doc) writeTo(w io.Writer, r *analysis.Result) error {
 // A grid is a table of cells that are Markdown already.
 type grid struct {
 	heads []string
-	right []bool // of numbers
+	right []bool // of numbers; as many as heads
 	rows  [][]string
+	// compact: without blanks that align the columns, for what programs and forms take.
+	compact bool
 }
 
 // newGrid takes the IDs of the phrases that are its headers; one that begins with
@@ -283,10 +285,20 @@ func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 // widestCell is how far a column of the source is padded; longer cells stick out.
 const widestCell = 72
 
-// table writes a grid, aligned in the source too, because many read that.
+// table writes a grid as a paragraph of its own.
 func (d *doc) table(g *grid) {
-	widths := make([]int, len(g.heads))
+	d.b.WriteByte('\n')
+	g.write(&d.b)
+}
+
+// write is the one writer of Markdown tables. Those of pages are aligned in the source too,
+// because many read that.
+func (g *grid) write(b *bytes.Buffer) {
+	widths := make([]int, len(g.heads)) // 0 of a compact table
 	for i, h := range g.heads {
+		if g.compact {
+			break
+		}
 		widths[i] = min(max(3, utf8.RuneCountInString(h)), widestCell)
 		for _, row := range g.rows {
 			if n := utf8.RuneCountInString(row[i]); n <= widestCell {
@@ -294,25 +306,27 @@ func (d *doc) table(g *grid) {
 			}
 		}
 	}
-	d.b.WriteByte('\n')
 	line := func(cells []string) {
 		for i, c := range cells {
 			pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(c)))
 			if g.right[i] {
-				fmt.Fprintf(&d.b, "| %s%s ", pad, c)
-			} else {
-				fmt.Fprintf(&d.b, "| %s%s ", c, pad)
+				pad, c = c, pad
 			}
+			fmt.Fprintf(b, "| %s%s ", c, pad)
 		}
-		d.b.WriteString("|\n")
+		b.WriteString("|\n")
 	}
 	line(g.heads)
 	rules := make([]string, len(g.heads))
 	for i := range rules {
-		rules[i] = strings.Repeat("-", widths[i])
+		n, end := widths[i], ""
 		if g.right[i] {
-			rules[i] = strings.Repeat("-", widths[i]-1) + ":"
+			n, end = n-1, ":"
 		}
+		if g.compact {
+			n = 3
+		}
+		rules[i] = strings.Repeat("-", n) + end
 	}
 	line(rules)
 	for _, row := range g.rows {

@@ -5,131 +5,43 @@ import (
 	"iter"
 	"math"
 	"strconv"
+	"strings"
 
-	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/metric"
 )
 
-// A MetricLaunch is what the counters of one launch share. Its JSON is written
-// once, and so is its CSV: names of kernels are long, and each has thousands of
-// counters.
-type MetricLaunch struct {
-	// Report is the file that the launch is of; "" where there is only one.
-	Report string
-	// ID is the number of the launch in its report, as ncu counts: from 0.
-	ID     int
-	Kernel string // whole name
-	short  string
-	// json and csv are the beginning of each row.
-	json, csv []byte
-}
-
-// NewMetricLaunch prepares the rows of a launch.
-func NewMetricLaunch(report string, id int, kernel string) *MetricLaunch {
-	b, c := []byte(`{`), []byte(nil)
-	if report != "" {
-		b = append(appendString(append(b, `"report":`...), report), ',')
-		c = append(appendCell(c, report), ',')
-	}
-	b = strconv.AppendInt(append(b, `"launch":`...), int64(id), 10)
-	b = appendString(append(b, `,"kernel":`...), kernel)
-	c = appendCell(append(strconv.AppendInt(c, int64(id), 10), ','), kernel)
-	return &MetricLaunch{report, id, kernel, cxx.Short(kernel), append(b, `,"name":`...), append(c, ',')}
-}
-
 // A MetricRow is one counter of one launch, in the base unit of the counter.
 type MetricRow struct {
-	Launch *MetricLaunch
-	Name   string
-	Value  metric.Value
-	Unit   string
+	// Report is the file that the launch is of; "" where there is only one.
+	Report string `json:"report,omitempty"`
+	// Launch is its number in its report, as ncu counts: from 0.
+	Launch int     `json:"launch"`
+	Kernel string  `json:"kernel"` // whole name
+	Short  string  `json:"-"`      // of the kernel, for people; made once a launch, not once a row
+	Name   string  `json:"name"`
+	Value  Reading `json:"value"`
+	Unit   string  `json:"unit"` // "" for a plain count
 	// Instances are the values that the counter is made of, where asked for.
-	Instances []MetricInstance
+	Instances []MetricInstance `json:"instances,omitempty"`
 }
 
 // A MetricInstance is one value out of which a counter is made.
-type MetricInstance struct{ ID, Value metric.Value }
-
-// AppendJSON writes the row by hand: reports hold hundreds of thousands.
-func (r *MetricRow) AppendJSON(b []byte) []byte {
-	b = append(b, r.Launch.json...)
-	b = appendString(b, r.Name)
-	b = append(b, `,"value":`...)
-	b = appendValue(b, r.Value)
-	b = append(b, `,"unit":`...)
-	b = appendString(b, r.Unit)
-	if r.Instances != nil {
-		b = append(b, `,"instances":[`...)
-		for i, in := range r.Instances {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, `{"id":`...)
-			b = appendValue(b, in.ID)
-			b = append(b, `,"value":`...)
-			b = appendValue(b, in.Value)
-			b = append(b, '}')
-		}
-		b = append(b, ']')
-	}
-	return append(b, '}')
+type MetricInstance struct {
+	ID    Reading `json:"id"`
+	Value Reading `json:"value"`
 }
 
-// AppendCSV writes the row by hand.
-func (r *MetricRow) AppendCSV(b []byte) []byte {
-	b = append(b, r.Launch.csv...)
-	b = append(appendCell(b, r.Name), ',')
-	if u, ok := r.Value.Uint64(); ok {
-		b = strconv.AppendUint(b, u, 10)
-	} else if f, ok := r.Value.Float64(); ok {
-		b = strconv.AppendFloat(b, f, 'f', -1, 64)
-	} else {
-		b = appendCell(b, r.Value.Text())
-	}
-	return appendField(append(b, ','), r.Unit)
-}
+// A Reading is a number, a text, or in JSON null for what was not measured. Numbers that
+// JSON cannot hold become the texts "nan", "inf" and "-inf".
+type Reading struct{ metric.Value }
 
-// appendValue writes a number, a text, or null for what was not measured.
-// Numbers that JSON cannot hold become the texts "nan", "inf" and "-inf".
-func appendValue(b []byte, v metric.Value) []byte {
-	if v.IsZero() {
-		return append(b, "null"...)
+// MarshalJSON implements json.Marshaler.
+func (r Reading) MarshalJSON() ([]byte, error) {
+	v := plainValue(r.Value)
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		v = strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(f, 'f', -1, 64)), "+")
 	}
-	if u, ok := v.Uint64(); ok {
-		return strconv.AppendUint(b, u, 10)
-	}
-	f, ok := v.Float64()
-	switch {
-	case !ok:
-		return appendString(b, v.Text())
-	case math.IsNaN(f):
-		return append(b, `"nan"`...)
-	case math.IsInf(f, 1):
-		return append(b, `"inf"`...)
-	case math.IsInf(f, -1):
-		return append(b, `"-inf"`...)
-	}
-	format := byte('f')
-	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
-		format = 'e'
-	}
-	return strconv.AppendFloat(b, f, format, -1, 64)
-}
-
-// appendString quotes a text; most need no escaping, and those are copied.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
-			text, err := json.Marshal(s)
-			if err != nil { // a string always marshals
-				return append(b, `""`...)
-			}
-			return append(b, text...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
+	return json.Marshal(v)
 }
 
 // plainValue is the value for CSV and for people; nil where nothing was
@@ -148,15 +60,15 @@ func plainValue(v metric.Value) any {
 }
 
 // MetricView is one row a counter and launch, in base units (byte, ns, hz). It streams: a
-// report has hundreds of thousands of them, so rows write themselves.
+// report has hundreds of thousands of them.
 var MetricView = View[MetricRow]{
 	Name: "metrics", Order: Order{Words: "the report"}, Groups: Groups{By: []string{"kernel", "name", "unit"}, Coarse: []string{"name", "unit"}, Of: "value"},
 	Columns: []Column[MetricRow]{
-		{Key: "report", Value: func(r *MetricRow) any { return r.Launch.Report }},
-		{Key: "launch", Unit: Count, Value: func(r *MetricRow) any { return r.Launch.ID }},
-		{Key: "kernel", Format: Name, Value: func(r *MetricRow) any { return r.Launch.Kernel }, Show: func(r *MetricRow) any { return r.Launch.short }},
+		{Key: "report", Value: func(r *MetricRow) any { return r.Report }},
+		{Key: "launch", Unit: Count, Value: func(r *MetricRow) any { return r.Launch }},
+		{Key: "kernel", Format: Name, Value: func(r *MetricRow) any { return r.Kernel }, Show: func(r *MetricRow) any { return r.Short }},
 		{Key: "name", Title: "metric", Value: func(r *MetricRow) any { return r.Name }},
-		{Key: "value", Unit: Count, Value: func(r *MetricRow) any { return plainValue(r.Value) }},
+		{Key: "value", Unit: Count, Value: func(r *MetricRow) any { return plainValue(r.Value.Value) }},
 		{Key: "unit", Value: func(r *MetricRow) any { return r.Unit }},
 	},
 }

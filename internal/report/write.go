@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -87,48 +88,34 @@ func (t *Table[T]) WriteText(w io.Writer, width int) error {
 // WriteMarkdown writes a table for a document, with its notes below it.
 func (t *Table[T]) WriteMarkdown(w io.Writer) error {
 	rows := t.all()
-	out := bufio.NewWriter(w)
+	var out bytes.Buffer
+	var notes []string
 	if len(rows) == 0 {
-		fmt.Fprintln(out, upperFirst(sentence(message.Phrase("no-rows"))))
+		fmt.Fprintln(&out, upperFirst(sentence(message.Phrase("no-rows"))))
 	} else {
 		columns := t.visible(rows, false)
 		headers, cells, _ := layout(columns, rows, longestName)
+		g := &grid{rows: make([][]string, len(rows)), compact: true}
 		for i := range columns {
-			fmt.Fprintf(out, "| %s ", prose(headers[i]))
-		}
-		fmt.Fprint(out, "|\n")
-		for i := range columns {
-			rule := "---"
-			if !columns[i].left() {
-				rule = "---:"
+			g.column(prose(headers[i]), !columns[i].left())
+			for r := range rows {
+				g.rows[r] = append(g.rows[r], markdown(columns[i].Format, cells[i][r]))
 			}
-			fmt.Fprintf(out, "| %s ", rule)
 		}
-		fmt.Fprint(out, "|\n")
-		for r := range rows {
-			for i := range columns {
-				fmt.Fprintf(out, "| %s ", markdown(columns[i].Format, cells[i][r]))
-			}
-			fmt.Fprint(out, "|\n")
-		}
+		g.write(&out)
+		notes = slices.DeleteFunc([]string{t.orderWords(), t.Legend}, func(s string) bool { return s == "" })
 	}
 	if t.Cut > 0 {
-		fmt.Fprintln(out, "\n"+message.Phrase("more-rows", t.Cut))
+		fmt.Fprintln(&out, "\n"+message.Phrase("more-rows", t.Cut))
 	}
-	notes := t.notes()
-	if t.Legend != "" && len(rows) > 0 {
-		notes = append([]string{t.Legend}, notes...)
-	}
-	if order := t.orderWords(); order != "" && len(rows) > 0 {
-		notes = append([]string{order}, notes...)
-	}
-	for i, n := range notes {
+	for i, n := range append(notes, t.notes()...) {
 		if i == 0 {
-			fmt.Fprintln(out)
+			out.WriteByte('\n')
 		}
-		fmt.Fprintf(out, "- %s\n", prose(n))
+		fmt.Fprintf(&out, "- %s\n", prose(n))
 	}
-	return out.Flush()
+	_, err := w.Write(out.Bytes())
+	return err
 }
 
 // Raw: see Printable.
@@ -155,15 +142,11 @@ func (t *Table[T]) WriteCSV(w io.Writer) error {
 	for row := range t.Rows {
 		t.written++
 		line = line[:0]
-		if a, ok := any(row).(appender); ok {
-			line = a.AppendCSV(line)
-		} else {
-			for i := range t.Columns {
-				if i > 0 {
-					line = append(line, ',')
-				}
-				line = cell(line, plain(t.Columns[i].Value(row)))
+		for i := range t.Columns {
+			if i > 0 {
+				line = append(line, ',')
 			}
+			line = cell(line, plain(t.Columns[i].Value(row)))
 		}
 		if _, err := out.Write(append(line, '\n')); err != nil {
 			return err
@@ -195,10 +178,6 @@ func appendField(b []byte, s string) []byte {
 	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
 	return append(b, '"')
 }
-
-// An appender writes itself; rows that come by the hundred thousand implement
-// it, and AppendJSON for JSON.
-type appender interface{ AppendCSV([]byte) []byte }
 
 // WriteJSON writes one object with the schema, the rows and the notes. Rows
 // are written as they come.

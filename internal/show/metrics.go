@@ -154,23 +154,22 @@ func noSuchMetric(pattern string, names []string) string {
 	return message.Phrase("metrics-unmatched-nearest", strconv.Itoa(len(names)), pattern, strings.Join(near[:min(len(near), mostNames)], ", "))
 }
 
-// metricRows streams the counters, so that a large report is never held. A row is valid until
-// the next one, but for its launch, which all rows of it share.
+// metricRows streams the counters, so that a large report is never held.
 func metricRows(c *counted, q *timeline.Query, opts ncurep.Options) iter.Seq[*report.MetricRow] {
 	return func(yield func(*report.MetricRow) bool) {
 		for name, r := range c.results {
 			if !c.keeps(r, q) {
 				continue
 			}
-			launch := report.NewMetricLaunch(name, r.ID, r.Name())
+			kernel, short := r.Name(), cxx.Short(r.Name())
 			for i := range r.Metrics {
 				m := &r.Metrics[i]
 				if opts.Metrics != nil && !opts.Metrics(m.Name) {
 					continue
 				}
-				row := report.MetricRow{Launch: launch, Name: m.Name, Value: m.Value, Unit: m.Unit()}
+				row := report.MetricRow{Report: name, Launch: r.ID, Kernel: kernel, Short: short, Name: m.Name, Value: report.Reading{Value: m.Value}, Unit: m.Unit()}
 				for _, in := range m.Instances {
-					row.Instances = append(row.Instances, report.MetricInstance(in))
+					row.Instances = append(row.Instances, report.MetricInstance{ID: report.Reading{Value: in.ID}, Value: report.Reading{Value: in.Value}})
 				}
 				if !yield(&row) {
 					return
