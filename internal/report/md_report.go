@@ -125,8 +125,8 @@ func workloadName(r *analysis.Result) string {
 	switch {
 	case w.Model != nil && w.Model.Name != "":
 		return strings.TrimSpace(w.Kind + " " + strings.TrimSpace(w.Model.Name+" "+w.Model.DType))
-	case len(ranCommand(r)) > 0:
-		return shorten(oneLine(shellescape.QuoteCommand(ranCommand(r))), 60)
+	case Command(r) != "":
+		return shorten(oneLine(Command(r)), 60)
 	case w.Kind != "":
 		return w.Kind
 	case len(r.Source.Files) > 0:
@@ -135,14 +135,14 @@ func workloadName(r *analysis.Result) string {
 	return ""
 }
 
-// ranCommand is the command of the workload. That of a recording which is played
-// is left out where all that is known is the call that plays it.
-func ranCommand(r *analysis.Result) []string {
+// Command is that of the workload, as a shell takes it; "" where it is not known. That of a
+// recording which is played is left out where all that is known is the call that plays it.
+func Command(r *analysis.Result) string {
 	c := r.Workload.Command
 	if r.Source.Recorded && len(c) > 1 && c[0] == "deepprof" && c[1] != "run" {
-		return nil
+		return ""
 	}
-	return c
+	return shellescape.QuoteCommand(c)
 }
 
 // subject names what ran and on which GPU.

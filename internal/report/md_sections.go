@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"al.essio.dev/pkg/shellescape"
-
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
 )
@@ -47,8 +45,8 @@ func (d *doc) environment(r *analysis.Result) {
 	for _, f := range w.Shape {
 		g.add(prose(factName(message.Label("shape", f.Name))), prose(f.Value))
 	}
-	if c := ranCommand(r); len(c) > 0 {
-		g.add(message.Phrase("environment-command"), code(shellescape.QuoteCommand(c)))
+	if c := Command(r); c != "" {
+		g.add(message.Phrase("environment-command"), code(c))
 	}
 	d.table(g)
 }

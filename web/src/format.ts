@@ -60,11 +60,6 @@ function percentage(value: number): string {
   return value.toFixed(size < 0.00995 ? 4 : size < 0.0995 ? 3 : size < 0.995 ? 2 : 1);
 }
 
-/** A command as a shell takes it. */
-export function command(words: string[]): string {
-  return words.map((w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", `'"'"'`)}'`)).join(" ");
-}
-
 const prefixes: [number, string][] = [
   [1e18, "E"],
   [1e15, "P"],

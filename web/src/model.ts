@@ -1,7 +1,6 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Table } from "./columns";
-import { command } from "./format";
 import type { Kernel, Note, Result } from "./result";
 import { list } from "./list";
 import { Palette } from "./palette";
@@ -17,6 +16,10 @@ export interface Carried extends Result {
   tables: Record<string, Table>;
   flame: FlameGraph;
   where: Record<string, Where>; // what shows the evidence of findings, by ID
+  subject: string; // what ran: the model, the command, or the file that holds it
+  command: string; // of the workload, as a shell takes it; "" where it is not known
+  timed: boolean; // times, calls and launches mean something
+  untold?: string; // code of the note that says why they do not
 }
 
 export interface Where {
@@ -51,9 +54,6 @@ export interface Told {
   short: string; // as the table of kernels has it, where it stands for one of its names
   full: string[]; // the names that it may stand for
 }
-
-/** Codes of a result without a timeline. */
-const noTimeline = ["no-timeline", "timeline-unreadable", "timeline-lost"];
 
 /** The result with the look-ups that its parts share. */
 export class Model {
@@ -117,10 +117,8 @@ export class Model {
     return told;
   }
 
-  /** Whether times, calls and launches mean anything. */
   get timed(): boolean {
-    const { missing, totals } = this.result;
-    return !list(missing).some((n) => noTimeline.includes(n.code)) && (totals.wall_ns > 0 || totals.launches > 0);
+    return this.result.timed;
   }
 
   /** Whether all that is known are ranges that ncu measured. */
@@ -137,30 +135,17 @@ export class Model {
 
   /** Why what only a timeline tells is absent. */
   get untold(): Note | undefined {
-    const missing = list(this.result.missing);
-    return missing.find((n) => noTimeline.includes(n.code)) ?? missing.find((n) => n.code === "no-kernels");
+    return list(this.result.missing).find((n) => n.code === this.result.untold);
   }
 
-  /** The command of the workload; of a recording not the call that plays it. */
-  get command(): string[] {
-    const { source, workload } = this.result;
-    const words = list(workload.command);
-    return source.recorded && words[0] === "deepprof" && words.length > 1 && words[1] !== "run" ? [] : words;
-  }
-
-  /** What ran: the model, the command, or the file that holds it. */
   get subject(): string {
-    const { source, workload } = this.result;
-    if (workload.model?.name) return workload.model.name;
-    if (this.command.length > 0) return command(this.command);
-    return list(source.files)[0]?.path.split(/[\\/]/).at(-1) || source.run || say("profile");
+    return this.result.subject || say("profile");
   }
-
 }
 
 /** Whether the timeline holds no launch of a kernel. */
 export function untimed(k: Kernel): boolean {
-  return Boolean(k.untimed) || k.calls === 0;
+  return Boolean(k.untimed);
 }
 
 const Context = createContext<Model | null>(null);

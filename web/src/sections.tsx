@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ReportTable } from "./columns";
 import { shownAt } from "./evidence";
-import { command, count, joined, sentence } from "./format";
+import { count, joined, sentence } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Breakable, EvidenceList, Facts, KernelLink, Section } from "./parts";
@@ -143,7 +143,7 @@ export function Opportunities() {
 }
 
 export function Environment() {
-  const { result, command: ran } = useModel();
+  const { result } = useModel();
   const e = result.environment;
   const w = result.workload;
   const fact = (id: string, value: string | number | undefined): Fact[] => (value ? [{ name: say(`environment-${id}`), value: String(value) }] : []);
@@ -195,7 +195,7 @@ export function Environment() {
           <Facts facts={model} />
         </>
       )}
-      {ran.length > 0 && <Command text={command(ran)} />}
+      {result.command && <Command text={result.command} />}
     </Section>
   );
 }

@@ -33,10 +33,12 @@ const compareStyle = `
 
 // comparePage is what the template shows.
 type comparePage struct {
-	Head     string // at most 20 words
-	Lead     string // the same in full; shown where it says more
-	Policy   string
-	Style    template.CSS
+	Head string // at most 20 words
+	Lead string // the same in full; shown where it says more
+	// Policy is what the page may load: its own style and nothing else.
+	Policy string
+	Style  template.CSS
+	// Panels are the timelines of both sides, a region each.
 	Panels   []drawnPanel
 	Sections []report.Section
 }
@@ -59,6 +61,7 @@ type drawnLane struct {
 
 // A drawnBox has numbers as SVG writes them: two digits keep the file small.
 type drawnBox struct {
+	// In units of the drawing; a box is at least 0.3 wide, so that it is seen.
 	X, Width  string
 	Y, Height string
 	Name      string

@@ -20,10 +20,9 @@ import (
 	"strings"
 	"sync"
 
-	"al.essio.dev/pkg/shellescape"
-
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/message"
+	"github.com/deepprof/deepprof/internal/report"
 )
 
 //go:generate go test -run TestTypesFollowResult . -update
@@ -41,17 +40,21 @@ const maxBytes = 5_000_000
 // page is what the template shows. The program of the page replaces the static
 // part; that part is for a preview that runs no program.
 type page struct {
-	Title    string
-	Banner   string
-	Note     note
-	Policy   string
-	Style    template.CSS
-	Script   template.JS
+	Title string
+	// Banner says that a run did not end; "" for one that did.
+	Banner string
+	Note   note
+	Policy string
+	Style  template.CSS
+	Script template.JS
+	// Encoding of Data: json, or gzip+base64.
 	Encoding string
 	Data     template.JS
 	Events   template.JS // see packEvents; "" without
+	// Licences are those of what is bundled into Script.
 	Licences string
-	Result   *analysis.Result
+	// Result is for readers without JavaScript, who get its findings.
+	Result *analysis.Result
 }
 
 // note is what stands above the static part: while the page opens, and where it
@@ -160,7 +163,10 @@ func hash(text string) string {
 // title names the page in a row of tabs: by its model, else the command, else the first file,
 // and by its run.
 func title(r *analysis.Result) string {
-	name := cmp.Or(modelName(r), command(r), firstFile(r), r.Source.Run)
+	name := subject(r)
+	if text := []rune(name); len(text) > longestTitle {
+		name = string(text[:longestTitle-1]) + "…"
+	}
 	if name == "" {
 		return message.Phrase("deepprof-report")
 	}
@@ -171,16 +177,13 @@ func title(r *analysis.Result) string {
 	return message.Phrase("page-title", name, run)
 }
 
-// longestTitle is what a title shows of a command.
+// longestTitle is what a title shows of a command, in characters.
 const longestTitle = 80
 
-// command is the program that ran, for the title; "" where it is not known.
-func command(r *analysis.Result) string {
-	text := []rune(shellescape.QuoteCommand(r.Workload.Command))
-	if len(text) > longestTitle {
-		return string(text[:longestTitle-1]) + "…"
-	}
-	return string(text)
+// subject is what ran: the model, the command, or the file that holds it; "" where none of them
+// is known.
+func subject(r *analysis.Result) string {
+	return cmp.Or(modelName(r), report.Command(r), firstFile(r), r.Source.Run)
 }
 
 // modelName is that of the model, for the title; "" where it is not known.

@@ -49,19 +49,36 @@ type carried struct {
 	Words   map[string]string           `json:"words"` // of the page itself, see message.PageTexts
 	Tiles   []report.Tile               `json:"tiles"`
 	Tables  map[string]report.PageTable `json:"tables"`
-	Labels  []string                    `json:"kernel_labels,omitempty"`
+	// Labels are by the place of a kernel; "" where the short name is enough.
+	Labels []string `json:"kernel_labels,omitempty"`
 	// Changes are what the baseline tells of kernels, by ID.
 	Changes map[string]string `json:"kernel_changes,omitempty"`
 	Flame   analysis.Flame    `json:"flame"`
 	// Where is what shows the evidence of findings, by ID.
 	Where map[string]analysis.Where `json:"where"`
+	// Subject is what ran, Command how; "" where that is not known.
+	Subject string `json:"subject"`
+	Command string `json:"command"`
+	// Timed: times, calls and launches mean something. Untold is the code of the note that
+	// says why they do not; "" where none does.
+	Timed  bool      `json:"timed"`
+	Untold fact.Code `json:"untold,omitempty"`
 }
 
 // carry is a result as a page holds it.
 func carry(r *analysis.Result) carried {
 	lines := *r
 	lines.Regions, lines.RegionGroups = r.RegionLines(), nil
-	return carried{&lines, message.Headline(r.Verdict()), message.PageTexts(), report.PageTiles(r), report.PageTables(r), labels(r.Kernels), kernelChanges(r), analysis.FlameOf(lines.Regions), evidence(r)}
+	lines.Kernels = slices.Clone(r.Kernels)
+	for i := range lines.Kernels { // the page asks for this alone
+		lines.Kernels[i].Untimed = r.Kernels[i].NoLaunch()
+	}
+	untold, _ := r.Why(analysis.NoTimeline, analysis.TimelineUnreadable, analysis.TimelineLost, analysis.NoKernels)
+	return carried{
+		Result: &lines, Verdict: message.Headline(r.Verdict()), Words: message.PageTexts(), Tiles: report.PageTiles(r), Tables: report.PageTables(r), Labels: labels(r.Kernels),
+		Changes: kernelChanges(r), Flame: analysis.FlameOf(lines.Regions), Where: evidence(r),
+		Subject: subject(r), Command: report.Command(r), Timed: r.HasTimeline(), Untold: untold.Code,
+	}
 }
 
 // evidence tells of findings what on the page shows them; one that nothing shows is absent.
