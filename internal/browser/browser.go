@@ -148,7 +148,8 @@ func Rest(tab Evaluator, selector string) (last [2]int, err error) {
 
 // A log collects messages of several goroutines.
 type log struct {
-	mu   sync.Mutex
+	mu sync.Mutex
+	// list is what the page wrote to its console, by time; mu guards it.
 	list []string
 }
 

@@ -25,8 +25,9 @@ type firefoxTab struct {
 	socket  *websocket.Conn
 	context string // id of the tab
 
-	mu      sync.Mutex
-	last    int // id of the last command
+	mu   sync.Mutex
+	last int // id of the last command
+	// waiting are by the ID of the command; mu guards it.
 	waiting map[int]chan reply
 	gone    error // why the browser hung up; nil while it is there
 }
@@ -34,12 +35,14 @@ type firefoxTab struct {
 // A reply is what Firefox sends: the answer of a command, by its ID, or an event, which has
 // none.
 type reply struct {
-	Type    string          `json:"type"` // success, error, event
-	ID      int             `json:"id"`
-	Result  json.RawMessage `json:"result"`
-	Error   string          `json:"error"`
-	Message string          `json:"message"`
-	Method  string          `json:"method"` // of an event
+	Type string `json:"type"` // success, error, event
+	// ID is that of the command; 0 for an event, which has Params.
+	ID     int             `json:"id"`
+	Result json.RawMessage `json:"result"`
+	// Error is a code and Message its words; both "" where the command worked.
+	Error   string `json:"error"`
+	Message string `json:"message"`
+	Method  string `json:"method"` // of an event
 	Params  struct {
 		Text, Level string
 	} `json:"params"`

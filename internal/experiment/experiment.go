@@ -37,11 +37,13 @@ type Experiment struct {
 	// SavesNS is what the change can save, in nanoseconds of the unprofiled run or
 	// the timeline; nil for a measurement and where nothing is known.
 	// Estimated: it is no proven bound.
-	SavesNS   *int64
+	SavesNS *int64
+	// Estimated: SavesNS is about that, not at most.
 	Estimated bool
 	// Line is the command line to type; "" where it is not known, and NoLine says
 	// why.
-	Line   string
+	Line string
+	// NoLine is why there is no Line; the zero fact where there is one.
 	NoLine fact.Fact
 }
 

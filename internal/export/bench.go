@@ -51,16 +51,19 @@ func writeBench(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 // A benchWriter writes lines of benchmarks. After the first error nothing more is written; err
 // keeps it. lines counts measurements, not lines of configuration.
 type benchWriter struct {
-	w     io.Writer
+	w io.Writer
+	// lines counts what was written: a file without any is an error.
 	lines int
-	err   error
+	// err is the first that came; nothing is written after it.
+	err error
 }
 
 // A measure is a value with a unit of benchmarks: benchstat takes a unit that it does not know
 // as lower is better, so rates end in /s.
 type measure struct {
 	value float64
-	unit  string
+	// unit is as benchstat takes it: ns/op and others with a slash are held against each other.
+	unit string
 }
 
 // config writes a line that benchstat takes as configuration; empty values are left out.

@@ -31,7 +31,8 @@ func (csvCodec) open(w io.Writer, _ string, columns []column) (tableWriter, erro
 
 // csvTable writes rows as they come.
 type csvTable struct {
-	out  *bufio.Writer
+	out *bufio.Writer
+	// line is used again for each row.
 	line []byte
 }
 
@@ -89,7 +90,8 @@ func structOf(columns []column) reflect.Type {
 
 // It holds at most batch rows itself and a row group in the library.
 type parquetTable struct {
-	out     *parquet.GenericWriter[any]
+	out *parquet.GenericWriter[any]
+	// columns are in the order of the file, which is that of the declaration.
 	columns []column
 	values  [][]parquet.Value // by column, rows not handed over yet
 	rows    int               // in the row group

@@ -48,9 +48,11 @@ type Source struct {
 
 // A Format is one way to export.
 type Format struct {
+	// Name is that of the command: deepprof export NAME.
 	Name  string
 	Short string // one line of help
-	Long  string
+	// Long is what more there is to say; may be empty.
+	Long string
 	// Needs names what a source must have: "timeline", or "" for anything.
 	Needs string
 	// Folder: several tables are written, each into a file of a folder.
@@ -114,6 +116,7 @@ func usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(fo
 // Lost are sentences for people, one for each part that is gone; never empty.
 type lostError struct {
 	Path string
+	// Lost are sentences; never empty.
 	Lost []string
 }
 

@@ -48,6 +48,7 @@ func (l *lanes) place(start, end int64) uint64 {
 // A window puts slices in the order of their starts that come nearly in order, as
 // the rows of a capture do. It holds windowSize of them.
 type window struct {
+	// slices are those that an earlier one may still follow; at most windowSize.
 	slices []slice
 	emit   func(*slice)
 }

@@ -14,13 +14,15 @@ import (
 // not a count that goes on.
 type family struct {
 	name, unit, help string // a name ends in its unit, as OpenMetrics demands; "" for plain counts
-	samples          []sample
+	// samples of one family differ in their labels, but for rows that are added up.
+	samples []sample
 }
 
 // A sample is one value of a family.
 type sample struct {
 	labels []label
-	value  float64
+	// value is in the unit of the family; never NaN.
+	value float64
 }
 
 // A label without a value is left out.

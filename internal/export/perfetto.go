@@ -53,16 +53,19 @@ func writePerfetto(ctx context.Context, s *Source, w io.Writer) ([]string, error
 // A slice is something that takes time on a track: a kernel, a copy, a call or a range. Times
 // are ns by the clock of the file.
 type slice struct {
+	// start, end are ns by the clock of the file; end is not before start.
 	start, end int64
 	on         *lanes
 	name       string
-	flow       flow
-	ends       bool   // the flow ends here
-	launch     uint64 // place of a kernel in the file, from 1; 0 for others
-	kernel     *kernelWords
-	config     string
-	bytes      int64        // of a copy; -1 for others
-	step       *engine.Step // of a serving engine; nil for others
+	// flow joins a call with the work that it launched; 0 is none.
+	flow   flow
+	ends   bool   // the flow ends here
+	launch uint64 // place of a kernel in the file, from 1; 0 for others
+	// kernel is nil for what is no kernel; config is its grid and block.
+	kernel *kernelWords
+	config string
+	bytes  int64        // of a copy; -1 for others
+	step   *engine.Step // of a serving engine; nil for others
 }
 
 // perfetto writes one timeline.
@@ -73,15 +76,17 @@ type perfetto struct {
 	e      *nsys.Events
 	region *regionIDs // nil without a region
 
-	shift     int64 // added to all times; the sums are not negative
+	shift int64 // added to all times; the sums are not negative
+	// Tracks by the place of the process or thread in e.
 	processes []uint64
 	threads   []uint64
-	gpus      map[int32]uint64
-	lanes     map[laneKey]*lanes
-	kernels   []kernelWords // by function
-	configs   []string      // by config
-	launched  idSet         // calls that launched work
-	dropped   int64         // events without a place; told in a note
+	// Tracks by CUDA device, made when the first work comes.
+	gpus     map[int32]uint64
+	lanes    map[laneKey]*lanes
+	kernels  []kernelWords // by function
+	configs  []string      // by config
+	launched idSet         // calls that launched work
+	dropped  int64         // events without a place; told in a note
 }
 
 // kernelWords are the name that a slice shows and the whole name.
@@ -90,6 +95,7 @@ type kernelWords struct{ name, full string }
 // A laneKey is a stream, a thread or a stack of ranges.
 type laneKey struct {
 	kind string
+	// a is a queue or a thread, b a domain of NVTX; 0 where a kind has none.
 	a, b uint32
 }
 

@@ -15,6 +15,7 @@ import (
 // A place is what a timeline is among several: its name, and what is added to its
 // UTC times so that the clocks of ranks agree.
 type place struct {
+	// name of the rank; "" where the timeline has no identity.
 	name   string
 	offset int64 // nanoseconds
 }

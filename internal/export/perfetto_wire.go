@@ -62,14 +62,16 @@ const (
 // packet that uses one brings it along.
 // The first error is kept in err, and nothing is written after it.
 type perfettoWriter struct {
-	w   io.Writer
+	w io.Writer
+	// err is the first that came; nothing is written after it.
 	err error
 
 	packet, event, interned, item []byte // reused
 
 	names, keys, texts map[string]uint64 // iid by text, of names of events, of annotations and of their values
 	tracks             uint64            // uuids given out
-	started            bool
+	// started: the packet that resets the state of the reader was written.
+	started bool
 }
 
 // newPerfettoWriter writes to w, which it does not buffer.

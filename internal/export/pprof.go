@@ -24,10 +24,12 @@ import (
 // A stackKey is what launches are summed by. Grids and blocks are in it because work is
 // counted by them; samples of one stack are joined again.
 type stackKey struct {
-	path, captured          string // region around the launch, and around the capture of a graph's node
-	kernel                  string
-	grid, block             [3]int32
-	timeline                string
+	path, captured string // region around the launch, and around the capture of a graph's node
+	kernel         string
+	grid, block    [3]int32
+	// timeline names the file; "" where there is one.
+	timeline string
+	// As the row of the launch has them: a CUDA ordinal, a number of CUDA and a pid.
 	device, stream, process int
 }
 

@@ -17,6 +17,7 @@ import (
 // A counterRow is one metric of one counted launch.
 type counterRow struct {
 	launch *ncurep.Result
+	// region is the path that was open at the launch; "" outside of any.
 	region string
 	id     string // of the kernel
 	metric *ncurep.Metric

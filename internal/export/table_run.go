@@ -30,8 +30,10 @@ func runTable[Row any](name, file string, view report.View[Row], read func(*Sour
 // Times are ns; window and timeline are "" outside every profiled window.
 type requestRow struct {
 	load.Request
-	number   int
-	window   string
+	// number is the place of the request in the file of requests, from 1.
+	number int
+	window string
+	// timeline names the file of the window; "" where it was not profiled.
 	timeline string
 }
 

@@ -19,6 +19,7 @@ import (
 // value may be absent. The type is that of the first cell of an empty row, so a view must
 // give a typed value there.
 type column struct {
+	// key never changes: queries name it.
 	key  string
 	zero any
 }
@@ -31,7 +32,8 @@ type emitter func(cells []any) error
 type table struct {
 	name    string
 	columns []column
-	rows    func(context.Context, *Source, emitter) (notes []string, err error)
+	// rows streams: a row is handed on and forgotten. Notes are complete when it returns.
+	rows func(context.Context, *Source, emitter) (notes []string, err error)
 }
 
 // tables lists the tidy tables. docs/exports.md describes their columns.
@@ -145,7 +147,8 @@ func mayReplace(dir string) error {
 
 // A key is a column in front of those of a view.
 type key[Row any] struct {
-	name  string
+	name string
+	// zero has the type of value.
 	zero  any
 	value func(*Row) any
 }

@@ -32,6 +32,7 @@ var analysisLabels = map[string]map[string]string{
 // system or a reader said, why and how are facts of their own. Next says what would fill the
 // gap, and is "" where nothing would.
 var ofAnalysis = map[fact.Code]words{
+	// What a result lacks as a whole (Result.Missing).
 	"no-timeline": {Text: "there is no timeline: {unknown} are not known",
 		Next: "capture one with nsys (pipeline.nsys.enable=true), or analyze the run that has one"},
 	"timeline-unreadable": {Text: "the timeline cannot be read, so times of kernels and regions, and gaps, are not known: {error}"},
@@ -59,6 +60,7 @@ var ofAnalysis = map[fact.Code]words{
 	"operator-kernels": {Text: "the recording of the torch profiler does not say which kernels an operator launched, so operators have no limiter: it was made before that was recorded, or by a release of torch that does not tell",
 		Next: "run the torch profiler again with this version"},
 
+	// Doubts about the inputs: files that changed, or are not of one run.
 	"changed-file": {Text: "{file} changed since it was captured[ ({bytes:byte|bytes}, recorded with {recorded})]: the numbers are of what is there now",
 		Next: "deepprof runs show RUN --verify names all that changed"},
 	"timeline-of": {Text: "{file} is of {program}"},
@@ -84,6 +86,7 @@ var ofAnalysis = map[fact.Code]words{
 	"counters-elsewhere": {Text: "{n} of {of} counted kernels did not run with their grid and block in what is analyzed of the timeline, and stand for nothing in it: {kernels}"},
 	"step-warning":       {Text: "{step}: {what}", Next: "[{what!}]"},
 
+	// Doubts about what was captured of the program.
 	"one-process-ranges": {Text: "one process has no NVTX ranges, another has: {text_of_vendor}"},
 	"one-process-cuda":   {Text: "one process did not use CUDA, another did: {text_of_vendor}"},
 	"shapes-differ": {Text: "the unprofiled run and the run under nsys have different shapes (batch {batch} and {batch_nsys}, prompt {prompt} and {prompt_nsys}, new tokens {new} and {new_nsys}): the overhead cannot be told",
@@ -106,6 +109,7 @@ var ofAnalysis = map[fact.Code]words{
 	"executed-less": {Text: "in {stage} the counters hold {share} of the model's FLOPs while they cover {coverage} of the GPU time: launches of one kernel and grid differ in their work, FLOPs lie in kernels that were not counted, or the model's arithmetic is of more than ran; MFU by counters is too low there",
 		Next: "a pipeline.ncu.pick.alike nearer to 1 counts launches of more durations; a larger pick.coverage counts more kernels"},
 
+	// Doubts about times: what profiling cost, and how far runs differ.
 	"overhead-server": {Text: "collecting makes the time between tokens {overhead} longer than in idle windows", Next: "{advice}"},
 	"overhead":        {Text: "{stage} took {overhead} longer under nsys than unprofiled: gaps in the timeline are larger than in the unprofiled run", Next: "{advice}"},
 	"clean-short": {Text: "an unprofiled pass of {stage} took {clean}, but its kernels run for {busy} under nsys: the two do not do the same, and savings are held against the time under nsys",
@@ -123,12 +127,14 @@ var ofAnalysis = map[fact.Code]words{
 		Next: "result.json holds everything"},
 	"replay-mode": {Text: "{mode}: [{outcome}; ]{reason}"},
 
+	// Doubts about counters.
 	"ranges-partial":    {Text: "{n} of its {of} instances were measured, and nothing is added for the rest"},
 	"launches-excluded": {Text: "kernel patterns leave out {n} of its launches"},
 	"longer-under-ncu":  {Text: "under ncu[, which {does},] these launches take {share} longer than in the timeline: bytes of DRAM and shares of peaks are those under ncu"},
 	"shorter-under-ncu": {Text: "under ncu[, which {does},] these launches take {share} less than in the timeline: bytes of DRAM and shares of peaks are those under ncu"},
 	"scaled-time":       {Text: "{share} of its GPU time is that of launches which last much longer or shorter than those counted of the same kernel, grid and block: their counts are taken in proportion to time"},
 
+	// Why a kernel or a region has none.
 	"left-out":                {Text: "{reason}: {launches:launch|launches}, {share} of GPU time[: {kernels}][; {more} more]"},
 	"kernel-share":            {Text: "{kernel} ({share})"},
 	"region-no-counters":      {Text: "no counters were taken"},
@@ -140,11 +146,13 @@ var ofAnalysis = map[fact.Code]words{
 	"counted-alike":           {Text: "launches that last about as long: {calls} of {of}, {share} of the kernel's time"},
 	"counted-ambiguous":       {Text: "its name fits {n} kernels of the timeline with this grid and block; an .ncu-rep in place of CSV tells them apart"},
 
+	// Why an overhead is not told, in place of the number.
 	"faster-under-nsys": {Text: "not told: it took less time under nsys ({nsys}) than unprofiled ({mean}[ ± {std}]), which no profiler causes", Short: "not told"},
 	"noise-not-slower":  {Text: "within the noise: it took no longer under nsys than unprofiled ({mean}[ ± {std}])", Short: "within noise"},
 	"noise-wide":        {Text: "within the noise: its unprofiled times differ too much ({mean}[ ± {std}])", Short: "within noise"},
 	"noise-within":      {Text: "within the noise: it took {share} longer under nsys, and its unprofiled times differ by as much ({mean}[ ± {std}])", Short: "within noise"},
 
+	// Advice about an overhead that is too high (Params["advice"] of overhead).
 	"use-nsys-light":       {Text: "use pipeline/nsys=light, which traces CUDA graphs as a whole, and " + useClean},
 	"use-nsys-sampled":     {Text: "use pipeline/nsys=sampled with pipeline.ncu.enable=false, which traces no CUDA and still tells how busy the GPU, its tensor cores and its memory are in each region, and " + useClean},
 	"use-nsys-default":     {Text: "use pipeline/nsys=default, which does without {costs}, and " + useClean},

@@ -30,6 +30,7 @@ var captureLabels = map[string]map[string]string{
 // them ended; left is what it left behind, but what is wrong with that; setting, option and
 // key are what to write into a configuration; text_of_vendor is quoted, never read.
 var captureWords = map[fact.Code]words{
+	// What happened: how the profiler and the workload ended, and what was left.
 	"tool-ended":           {Text: "{tool} ended with {exit}[ and left {left}][, {but}]"},
 	"tool-stopped":         {Text: "{tool} was stopped ({stop}), ended with {exit} and left {left}[, {but}]"},
 	"tool-not-started":     {Text: "{tool} was not started"},
@@ -48,6 +49,7 @@ var captureWords = map[fact.Code]words{
 	"exit-signal":          {Text: "signal {signal} ({name})"},
 	"exit-passed-signal":   {Text: "exit code {code} (signal {signal}, {name}, in the workload)"},
 
+	// Evidence: what was seen, quoted or counted.
 	"tool-printed":       {Text: "{text_of_vendor}"},
 	"system-error":       {Text: "{error}"},
 	"given":              {Text: "{text}"},
@@ -70,6 +72,7 @@ var captureWords = map[fact.Code]words{
 	"while-reading":      {Text: "while the report was read"},
 	"while-waiting":      {Text: "while waiting to try again after: {kind}: {why}"},
 
+	// Causes that say more than that of the verdict.
 	"cause-cut-short":       {Text: "the workload did not run to its end under the profiler; what it would have done after is missing", Next: fixAndRun},
 	"cause-profiler-killed": {Text: "somebody or the kernel ended the profiler", Next: oomKiller},
 	"cause-ended-as-asked":  {Text: "the capture range or the duration ended and nsys was told to stop the workload then", Next: letRunOn},
@@ -108,6 +111,7 @@ var captureWords = map[fact.Code]words{
 	"cause-failed":           {Text: "the workload ended with an error of its own", Next: "read {log}"},
 	"cause-silent":           {Text: "the workload ended with an error of its own", Next: "it printed nothing; run it by hand"},
 
+	// Doubts about a capture that can be used.
 	"diagnostic":         {Text: "{text_of_vendor}"},
 	"diagnostics-unread": {Text: "the profiler's own messages could not be read: {error}"},
 	"reader-remark":      {Text: "{text}"},

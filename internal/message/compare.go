@@ -36,6 +36,7 @@ var compareLabels = map[string]map[string]string{
 // gpu_change that of the GPU time; have and need count processes a side, most is the limit of
 // need; of and kind are IDs of the domains compare.circumstance and compare.kind.
 var compareWords = map[fact.Code]words{
+	// Why a row has no verdict.
 	"compare-one-sample":   {Text: "one process a side: how far processes differ is not known", Next: "repeat: deepprof compare --run 5, pipeline.repeats=5, or several --base and --new"},
 	"compare-too-few":      {Text: "{have:process|processes} a side are too few; {need} would tell"},
 	"compare-too-noisy":    {Text: "{have:process|processes} a side are too few, and over {most} would be needed", Next: "measure on a quieter machine, or compare GPU time"},
@@ -45,6 +46,7 @@ var compareWords = map[fact.Code]words{
 	"compare-other-time":   {Text: "the times are of different kinds: {base} and {new}", Next: "measure both sides in the same way"},
 	"compare-given-again":  {Text: "given more than once, maybe under another name, and counted once: {runs}", Next: "several processes are needed: deepprof compare --run 5, or pipeline.repeats=5"},
 
+	// Circumstances in which the sides differ.
 	"compare-other-gpu":        {Text: "GPU: {base} against {new}"},
 	"compare-other-driver":     {Text: "driver: {base} against {new}"},
 	"compare-other-cuda":       {Text: "CUDA: {base} against {new}"},
@@ -66,13 +68,16 @@ var compareWords = map[fact.Code]words{
 	"compare-other-clocks":     {Text: "clock of the SMs: {base} against {new}"},
 	"compare-throttled":        {Text: "{side} was throttled in {share} of the samples[: {reasons}]", Next: "let the GPU cool, or lock its clocks (nvidia-smi -lgc), and measure again"},
 
+	// Doubts about the comparison as a whole.
 	"compare-not-known":    {Text: "not known of {side}: {of}"},
 	"compare-side-lacks":   {Text: "{kind}: {side} measured none, so none is called new or gone"},
 	"compare-same-process": {Text: "{n:process is|processes are} on both sides: a process does not differ from itself", Next: "compare different runs"},
 
+	// Why a rule of a gate cannot be evaluated.
 	"compare-rule-no-interval": {Text: "it cannot be evaluated: {why}"},
 	"compare-rule-no-base":     {Text: "the base side lacks it, so there is no relative change"},
 
+	// Verdicts on a row: Short is for the column, Text for the headline.
 	"compare-said-faster":      {Text: "faster"},
 	"compare-said-slower":      {Text: "slower"},
 	"compare-said-no-change":   {Text: "no change"},
@@ -84,6 +89,7 @@ var compareWords = map[fact.Code]words{
 	"compare-said-needs-many":  {Text: "cannot tell (needs over {most} a side)"},
 	"compare-said-cannot-tell": {Text: "cannot tell"},
 
+	// The headline; Short has at most 20 words.
 	"compare-head-faster":      {Short: "faster by {change}: {base} to {new} {clock}", Text: "faster by {change}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
 	"compare-head-slower":      {Short: "slower by {change}: {base} to {new} {clock}", Text: "slower by {change}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},
 	"compare-head-no-change":   {Short: "no change within {within}: {base} to {new} {clock}", Text: "no change within {within}: {base} to {new} {clock}[ (between {low} and {high})][; GPU time {gpu_change}, {gpu}]"},

@@ -24,6 +24,7 @@ const (
 // line, page, cell, column and result are places in the file, counted as its own tools count
 // them; size, there and declared are bytes; n, rows and bad_rows count what is lost or left.
 var damageWords = map[fact.Code]words{
+	// CSV of nsys stats and of ncu.
 	"stats-row-lost":    {Text: "line {line}: row left out: {error}", Next: again},
 	"stats-row-cells":   {Text: "line {line}: row left out: {cells:cell|cells} under {columns:column|columns}", Next: again},
 	"stats-number-lost": {Text: "line {line}: {column} left out: \"{text}\": {error}", Next: again},
@@ -31,6 +32,7 @@ var damageWords = map[fact.Code]words{
 	"stats-more":        {Text: "line {line}: further warnings were left out"},
 	"stats-no-number":   {Text: "line {line}: no number for {column}", Next: again},
 
+	// The SQLite export of a timeline.
 	"sqlite-cut":            {Text: "the file is cut: {there} of {declared} are there, {missing} are missing"},
 	"sqlite-log-read":       {Text: "{n:committed page was|committed pages were} read from {file}-wal: another program has the file open, or died; `sqlite3 {file} 'PRAGMA wal_checkpoint'` merges them"},
 	"sqlite-schema-damaged": {Text: "the schema is damaged, tables may be missing: {why}"},
@@ -55,6 +57,7 @@ var damageWords = map[fact.Code]words{
 	"sqlite-row-overflow":   {Text: ofRow + "an overflow page cannot be read"},
 	"sqlite-row-cycle":      {Text: ofRow + "its overflow pages form a cycle"},
 
+	// Reports of ncu.
 	"ncurep-more":          {Text: "further warnings were suppressed"},
 	"ncurep-header":        {Text: place + "the file header is damaged"},
 	"ncurep-version":       {Text: place + "file version {version} is not known (known: {known}); what is understood of it was read"},

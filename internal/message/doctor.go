@@ -72,6 +72,7 @@ var doctorLabels = map[string]map[string]string{
 // version, older and newer are of tools, drivers or packages; seen and level what the system
 // answered; free and need are bytes; give, hint and advice are commands to copy.
 var doctorWords = map[fact.Code]words{
+	// Any check: it was not asked for, or its tool is not there.
 	"check-not-wanted": {Text: "no {what} wanted"},
 	"check-not-there":  {Text: "no {what}"},
 	"tool-unneeded":    {Text: "not found, and not wanted"},
@@ -81,6 +82,7 @@ var doctorWords = map[fact.Code]words{
 	"tool-also":        {Text: "{version} {path}"},
 	"tool-broken":      {Text: "{path} (broken)"},
 
+	// Versions of nsys and ncu.
 	"nsys-bundled":     {Text: foundTool + " lies inside Nsight Compute", Next: "install Nsight Systems itself; this copy serves Nsight Compute and its importer often lacks libraries"},
 	"nsys-old":         {Text: foundTool + " is older than any that was tried", Next: "install Nsight Systems 2022.4 or later"},
 	"nsys-disorder":    {Text: foundTool + "; its importer loses reports of some programs with several streams or threads", Next: `install Nsight Systems 2024.2 or later if reports fail with "Wrong event order"`},
@@ -96,6 +98,7 @@ var doctorWords = map[fact.Code]words{
 	"older-ncu":        {Text: "ncu {older} cannot open reports of {newer} that hold rules"},
 	"no-older-tools":   {Text: "one version of each tool, or the newest is used"},
 
+	// The GPU, by nvidia-smi.
 	"smi-absent":          {Text: "not found: GPU, driver and clocks cannot be described", Next: "{hint}"},
 	"smi-fails":           {Text: "{error}", Next: "see the check of the GPU"},
 	"smi-silent":          {Text: "nvidia-smi does not describe the GPU", Next: "make nvidia-smi work"},
@@ -109,6 +112,7 @@ var doctorWords = map[fact.Code]words{
 	"gpu-unasked":         {Text: "{error}", Next: "run nvidia-smi by hand and fix what it reports"},
 	"gpu-unsure":          {Text: "the driver and {n:device file|device files} are there, nvidia-smi is not", Next: "install nvidia-smi to be sure"},
 
+	// The driver against what the tools and CUDA need.
 	"driver-unread":      {Text: "the driver's version could not be read", Next: "run nvidia-smi by hand"},
 	"driver-fits":        {Text: seenDriver},
 	"driver-old":         {Text: seenDriver, Next: "update the driver to {need} or later, or install a PyTorch built for CUDA {most}"},
@@ -132,6 +136,7 @@ var doctorWords = map[fact.Code]words{
 	"clocks-are":           {Text: "{seen}"},
 	"clocks-of-gpu":        {Text: "GPU {gpu} {clock} of {most}, {temperature} C"},
 
+	// Sandboxes, containers, and who may read counters.
 	"gvisor-sandbox":         {Text: "gVisor sandbox: ncu cannot read hardware counters there", Next: "run outside gVisor for counters; a timeline works"},
 	"container-none":         {Text: "none"},
 	"container-is":           {Text: "{kind}"},
@@ -151,6 +156,7 @@ var doctorWords = map[fact.Code]words{
 	"injected":               {Text: "{name}={value}: {effect}", Next: "unset {name}"},
 	"injected-nothing":       {Text: "none set"},
 
+	// Folders, room on disks and limits of the system.
 	"folder-denied":      {Text: "{folder} {dir} cannot be written: {error}", Next: "{other}"},
 	"folder-room-unread": {Text: "{folder} {dir} is writable; its free space could not be read: {error}"},
 	"folder-full":        {Text: "{folder} {dir} has {free} free, less than {least}", Next: moreRoom},
@@ -176,6 +182,7 @@ var doctorWords = map[fact.Code]words{
 	"nsys-agents-run":    {Text: "nsys agent ({pids})", Next: "kill {arguments} if no capture runs: a stuck agent blocks later ones"},
 	"profilers-none":     {Text: "none running"},
 
+	// Python and PyTorch, for the shipped workloads.
 	"python-old":         {Text: "{version} {path}", Next: "use Python 3.9 or later"},
 	"torch-unknown":      {Text: "{error}", Next: "run it by hand: {python} -c 'import torch'"},
 	"torch-absent":       {Text: "{python} has no torch", Next: "{python} -m pip install torch" + orPython},

@@ -49,6 +49,7 @@ var findingLabels = map[string]map[string]string{
 // same held against the unprofiled time, which times names. more are facts that follow as
 // sentences of their own.
 var findingWords = map[fact.Code]words{
+	// Findings: a sentence that stands alone, those of most weight first.
 	"damaged-timeline": {
 		Text:  "The timeline is damaged: {damage}. Every number is of what is left of it. Copy the file again, or export or capture again.",
 		Plain: "A part of the recording is lost: times, counts and shares are of what is left of it and may be far from the truth.",
@@ -105,6 +106,7 @@ var findingWords = map[fact.Code]words{
 	"stage-overlaps":    {Text: "Instances of the stage run at the same time: {sum} is the sum of their times[, and together they last {once}]"},
 	"pass-times":        {Text: "By {clock}, the mean pass takes {clean} in the unprofiled run and {nsys} under nsys[ ({overhead} more)]"},
 
+	// Sentences that follow in a finding; they never stand alone.
 	"idle-sync": {
 		Text:  "In {share} of {stage} ({ns} of {of} under nsys) the host waits in synchronization while the GPU has nothing to run.",
 		Plain: "In {share} of {stage} (measured under the profiler) the GPU is idle while the program waits for results before it hands out more work.",

@@ -77,6 +77,7 @@ var limiterLabels = map[string]map[string]string{
 // stall are IDs of the domains of limiterLabels; waves, blocks and sms are of the counted
 // launch; sections and set are names of ncu to count what is missing.
 var limiterWords = map[fact.Code]words{
+	// Reasons of a verdict on a kernel, and of there being none.
 	"unit-used":             {Text: "{unit} is in use at {level} of its peak"},
 	"unit-nearest":          {Text: "{unit} is the nearest limit, in use at {level} of its peak"},
 	"units-reached":         {Text: "{unit} ({level}) and {other} ({other_level}) are both reached"},
@@ -110,6 +111,7 @@ var limiterWords = map[fact.Code]words{
 	"roofline-no-peaks":     {Text: "the counters hold no peaks; ncu's sections SpeedOfLight_HierarchicalSingleRooflineChart and the like (--set roofline or full) have them"},
 	"roofline-no-flops":     {Text: "no counted kernel computed in a floating-point type, or its operations were not counted; --set roofline or full counts them"},
 
+	// Why an operator has no limiter.
 	"operator-no-time":      {Text: "its kernels have no time"},
 	"operator-copies":       {Text: "its device time is copies or fills, which have no limiter"},
 	"operator-nothing-read": {Text: "there is neither a timeline nor a report of counters"},
@@ -121,11 +123,13 @@ var limiterWords = map[fact.Code]words{
 // evidenceWords are thresholds that a verdict was held against, and values of evidence that
 // are no counter. value is in the unit of the evidence.
 var evidenceWords = map[fact.Code]words{
+	// Thresholds: how a value was held against one.
 	"at-least":      {Text: "at least {value}"},
 	"below":         {Text: "below {value}"},
 	"largest-stall": {Text: "the largest"},
 	"scarcest":      {Text: "the scarcest"},
 
+	// Values that are no counter: "{what} = {value}".
 	"grid-blocks":       {Text: "blocks of the grid"},
 	"median-duration":   {Text: "median duration in the timeline"},
 	"idle-for":          {Text: "idle under nsys: {cause}"},

@@ -35,6 +35,7 @@ type words struct {
 var tables = []map[fact.Code]words{causes, methodWords, modelWords, ofTimeline, ofAnalysis, ofPick, limiterWords, evidenceWords, findingWords, headlineWords, rankWords, utilizationWords, changeWords, assumptionWords, adviceWords, compareWords,
 	verdictWords, profilerWords, captureWords, pipelineWords, serverWords, experimentWords, annotationWords, toldWords, sessionWords, sessionFailures, doctorWords, damageWords, pageWords, runWords}
 
+// find looks through all tables; a code stands in one of them, which a test holds.
 func find(code fact.Code) (words, bool) {
 	for _, t := range tables {
 		if w, ok := t[code]; ok {
@@ -106,6 +107,7 @@ func Join(facts []fact.Fact) string {
 	return strings.Join(all, "; ")
 }
 
+// or is a, or b where a is "".
 func or(a, b string) string {
 	if a != "" {
 		return a
@@ -113,6 +115,7 @@ func or(a, b string) string {
 	return b
 }
 
+// say is a fact in the variant that pick takes; "" for the zero fact, raw for an unknown code.
 func say(f fact.Fact, pick func(words) string) string { return sayEnding(f, pick, "") }
 
 // sayEnding writes end after each sentence of the template.
@@ -149,6 +152,7 @@ func SentencesOf(f fact.Fact) []string {
 	return out
 }
 
+// sentences are facts, each with its full stop; those that say nothing are left out.
 func sentences(facts []fact.Fact, pick func(words) string, between string) string {
 	all := make([]string, 0, len(facts))
 	for _, f := range facts {
@@ -187,9 +191,12 @@ func raw(f fact.Fact) string {
 // An expander fills templates with the parameters of a fact. Facts among them are
 // text in the variant that it picks.
 type expander struct {
+	// params are those of the fact, or the values of a phrase by the names of its places.
 	params fact.Params
-	pick   func(words) string
-	end    string // written after each full stop of a template and each fact of a list; "" usually
+	// pick chooses the variant (Text, Short, ...) of facts among the parameters; nil for phrases,
+	// which have none.
+	pick func(words) string
+	end  string // written after each full stop of a template and each fact of a list; "" usually
 	// zeroAbsent: a count of 0 leaves out the brackets around it. A fact that states 0 says so.
 	zeroAbsent bool
 }

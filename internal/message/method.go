@@ -10,6 +10,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 // clock that counters were taken at, low and high the range of it; source is a file, a tool or
 // the user.
 var methodWords = map[fact.Code]words{
+	// Names of lanes of the timeline.
 	"lane-ranges":           {Text: "NVTX[ {domain}][ thread {thread}]"},
 	"lane-ranges-start-end": {Text: "NVTX[ {domain}] start/end[ thread {thread}]"},
 	"lane-stream":           {Text: "GPU {device} stream {stream}"},
@@ -25,6 +26,7 @@ var methodWords = map[fact.Code]words{
 
 	fact.Text: {Text: "{text}", Next: "[{next}]"},
 
+	// The scope: what the numbers of a result are about.
 	"scope-name":      {Text: "{regions}"},
 	"scope-name-more": {Text: "{regions}, and {more:more region|more regions}"},
 	"scope-whole":     {Text: "{name}: {time} of a timeline of {of}; no kernel ran outside."},
@@ -34,18 +36,21 @@ var methodWords = map[fact.Code]words{
 	"beside-no-range": {Text: "in no range {ns}"},
 	"beside-more":     {Text: "{n:other region|other regions} {ns}"},
 
+	// Clocks that peaks and counters are at.
 	"clock-highest":         {Text: "{hz}, the highest clock of the device"},
 	"clock-counting":        {Text: "{hz}, the clock while ncu counted"},
 	"clock-memory-counting": {Text: "{hz}, the clock of the memory while ncu counted"},
 	"clock-memory-highest":  {Text: "{hz}, the highest clock of the memory"},
 	"counters-clock":        {Text: "SM clock {low}[ to {high}] while counting[, {lock}]"},
 
+	// Where a peak is from (Peak.Basis).
 	"peak-counter":       {Text: "ncu: {formula}"},
 	"peak-counter-clock": {Text: "ncu: {counter} x the highest clock of the device"},
 	"peak-table":         {Text: "table: {source}, operations per SM and cycle, at the highest clock of the device"},
 	"peak-sheet":         {Text: "{source}"},
 	"peak-properties":    {Text: "device properties recorded by nsys: memory clock x bus width"},
 
+	// Thresholds of the verdicts; docs/limiter.md explains them.
 	"threshold-reached":   {Short: "limit reached", Text: "a limit is reached at {share} of its peak"},
 	"threshold-near":      {Short: "limits near", Text: "several limits are near from {share} of their peaks"},
 	"threshold-small":     {Short: "too little work", Text: "there is too little work below {waves:wave|waves} of blocks"},
@@ -57,11 +62,13 @@ var methodWords = map[fact.Code]words{
 	"threshold-overhead":  {Short: "overhead of nsys", Text: "a lighter capture is advised above {share} of overhead"},
 	"threshold-host-gap":  {Short: "long host code", Text: "a stretch of host code is long from {time} without a CUDA call"},
 
+	// What the operators of the torch profiler cover.
 	"profiled-cpu-only":  {Text: "The torch profiler watched the CPU alone: operators have no device time"},
 	"profiled-no-device": {Text: "The torch profiler recorded no device time"},
 	"profiled-operators": {Text: "The operators have {time} of device time of their own[, {share} of the {of} that the torch profiler saw on the GPU][, in a pass of [{prompt} prompt tokens and ]{new} new tokens]"},
 	"profiled-beside":    {Text: "Beside them, kernels take {time} in {scope}[, with {new} new tokens]"},
 
+	// Why an operator has no device time of its own.
 	"operator-calls-others":   {Text: "it launches nothing itself; the operators that it calls do"},
 	"operator-runs-through":   {Text: "it launches nothing itself: it runs {kernel}[ through {by}][ for {share} of its device time, and {more:more kernel|more kernels}]"},
 	"operator-cpu-only":       {Text: "only the CPU was profiled"},
@@ -73,6 +80,7 @@ var methodWords = map[fact.Code]words{
 	"operator-other-names":    {Text: "the profiler linked no kernel to it; kernels of its kind ({category}) ran for {time} in the timeline, launched under other names"},
 	"operator-unlinked":       {Text: "the profiler linked no kernel to it"},
 
+	// Why profiling changed a setting of the user.
 	"deviates-first-sample":    {Text: "of all samples the first one stands for the rest; a number in the configuration is kept"},
 	"deviates-one-pass":        {Text: "one pass shows every launch, and a profiled pass costs many times an unprofiled one"},
 	"deviates-same-launches":   {Text: "nsys and ncu must see the same launches"},

@@ -28,6 +28,7 @@ func PageTexts() map[string]string {
 // value in it is absent. They are by section, in the order of the page; those of several come
 // first. A test holds the IDs against web/src.
 var pageTexts = map[string]string{
+	// Words of several sections.
 	"absent": "n/a", "absent-what": "{what}: n/a.", "not-in-result": "The result does not hold it", "not-known": "not known", "unnamed": "unnamed",
 	"next": "Next: {what}", "all": "all", "more": "{n} more", "and-more": "{names} and {n} more", "show-more": "Show {n} more of {of}", "from-to": "{from} to {to}",
 	"search": "Search", "stage": "Stage", "stages": "Stages", "category": "Category", "limiter": "Limiter", "kernel": "Kernel", "region": "Region", "counter": "Counter", "value": "Value",
@@ -37,6 +38,7 @@ var pageTexts = map[string]string{
 	"sorted-up": "{table}: sorted by {by}, ascending", "sorted-down": "{table}: sorted by {by}, descending", "table-empty": "Nothing to show.",
 	"table-label": "{table}, {n:row|rows}", "table-first": "The first {n} of {of} rows.", "table-narrow": "Not shown for lack of room: {columns}.", "table-all-columns": "All columns",
 
+	// Around the report: navigation, sharing, colors.
 	"skip": "Skip to the findings", "contents": "Contents", "link-copied": "Link copied", "copy-address": "Copy the address of the page",
 	"cannot-copy": "The browser does not let the page copy; copy its address", "colors": "Colors", "color-auto": "Auto", "color-light": "Light", "color-dark": "Dark",
 	"share": "Share", "share-help": "Copy a link to what is shown: place, zoom, selection, filters and sort", "print": "Print",
@@ -44,6 +46,7 @@ var pageTexts = map[string]string{
 	"made-by":  "Made by {version} from result schema {schema}. This file asks the network for nothing.",
 	"licenses": "Licenses of what is inside this page",
 
+	// Banners, and the first screen.
 	"recorded-note": "This report shows a recording, not a measurement of this machine.",
 	"preliminary":   "preliminary", "preliminary-note": "Counters are still to be taken: this is what the timeline tells.",
 	"unfinished-failed": "The run failed.", "unfinished-interrupted": "The run was interrupted.", "unfinished-note": "What it had captured by then is shown; the rest is missing.",
@@ -51,9 +54,11 @@ var pageTexts = map[string]string{
 	"saves-about": "about {time}", "saves-up-to": "up to {time}", "waits": "{time} of waiting", "link-to-finding": "Link to this finding", "to-kernel": "kernel", "to-typical-step": "timeline at a typical step", "to-typical-pass": "timeline at a typical pass", "to-chains": "chains", "to-evidence": "evidence", "profile": "Profile",
 	"whole-timeline": "the whole timeline",
 
+	// Findings.
 	"findings": "Findings", "findings-none": "Nothing stands out.", "findings-untold": "No finding: what was captured supports no statement about where time could be saved.",
 	"findings-plainly": "In plain words", "paper-kernels": "The kernels that take most GPU time", "weight-high": "Important", "weight-medium": "Worth knowing", "weight-low": "Minor",
 
+	// Where the time goes.
 	"time":       "Where the time goes",
 	"time-lead":  "Wall time of each stage under nsys: kernels run, by category, and no kernel runs (hatched), by cause. Copies are such a cause; GPU busy above counts them as work.",
 	"time-scope": "The scope as a whole: {name}", "time-whole": "The whole capture, with what lies outside the stages", "busy-and-idle-time": "Busy and idle time",
@@ -63,10 +68,12 @@ var pageTexts = map[string]string{
 	"stage-times":        "{wall} wall under nsys; a kernel runs in {busy} ({busy_share}), none in {idle} ({idle_share})[, over {passes:pass|passes} in the timeline]",
 	"stage-parts":        "Parts of this stage, already inside it: {parts}",
 
+	// Ranks, windows and repeats.
 	"ranks": "Ranks", "windows": "Windows and repeats", "ranks-lead": "Each row is of one timeline alone.[ The other sections are about {part}.]",
 	"ranks-table": "Ranks side by side", "windows-table": "Timelines side by side", "rank-stages": "Mean pass of each stage", "rank-steps": "Steps",
 	"collectives": "Communication between ranks", "messages": "Communication by size of message", "hosts": "Hosts",
 
+	// Regions, their flame graph and modules.
 	"regions": "Regions", "regions-none": "The timeline holds no NVTX ranges, so there are no regions.",
 	"regions-lead":  "NVTX ranges with everything launched inside them. Choose a box or a row to see it in detail.",
 	"region-chosen": "Region {path}", "regions-all": "Show all regions", "regions-tree": "Tree of regions", "open": "Open", "close": "Close", "start-end": "start/end",
@@ -81,6 +88,7 @@ var pageTexts = map[string]string{
 	"inclusive": "Inclusive", "exclusive": "Exclusive", "exclusive-help": "Launches outside nested ranges", "exclusive-absent": "No launch outside nested ranges has a counter for it", "counter-how": "{how}[, {share} counted]",
 	"modules": "Modules", "modules-label": "Modules by GPU time. Enter zooms.",
 
+	// Servers, steps and histograms.
 	"requests-short": "Requests", "requests-table": "What clients saw in each window", "next-token": "Where the {time} to the next token go", "next-token-table": "Where the time of the next token goes", "as-table": "As a table",
 	"engine-steps": "Steps of the engine by kind and batch size", "step-kind": "{kind}[, batch {batch}]", "busy-axis": "GPU busy in a step", "gap-axis": "gap before a step",
 	"step-kernels": "Kernels of each kind of step", "step-layers": "Layers of each kind of step", "over-time": "Steps over time", "window-number": "window {n}", "n-steps": "{n:step|steps}",
@@ -92,11 +100,13 @@ var pageTexts = map[string]string{
 	"histogram-launches": "launches", "histogram-none": "No durations to show.", "histogram-label": "{what}; the table below has the numbers",
 	"histogram-axis": "{what}, at most {most} in a bin", "histogram-duration": "duration of a launch", "histogram-as-table": "Histogram as a table",
 
+	// The table of kernels.
 	"kernels": "Kernels", "kernels-lead": "A row is one kernel with one grid and block[, in {scope}]. Open a row for its counters, limiter and roofline.",
 	"kernels-search": "Part of a name; press / to come here", "kernels-found": "{n} of {of:kernel|kernels}", "kernels-all": "{n:kernel|kernels} by grid and block",
 	"kernels-some": "{n} of {of:kernel|kernels} by grid and block", "kernels-no-match": "No kernel matches.", "kernels-unmatched": "{n:name that matches|names that match} no category rule",
 	"categories-label": "GPU time: {parts}", "category-title": "{category}, {share} of GPU time", "one-of-names": "one of {n} kernels of this short name",
 
+	// The page of one kernel.
 	"back": "← All kernels", "back-help": "Or press Escape", "no-such-kernel": "No such kernel", "no-such-kernel-note": "This report has no kernel {id}.",
 	"previous": "previous", "following": "next", "kernel-place": "{n} of {of} by time",
 	"launch-bound-stage":  "Launch-bound stage.",
@@ -124,6 +134,7 @@ var pageTexts = map[string]string{
 	"rules": "What NVIDIA's rules say", "rule-ok": "note", "rule-warning": "warning", "rule-error": "error", "rule-optimization": "optimization",
 	"rule-local": "local estimate {speedup} %", "rule-kernel": "kernel estimate {speedup} %",
 
+	// Roofline; rates are in FLOP/s, intensities in FLOP/B.
 	"roofline": "Roofline", "roofline-none": "No kernel was counted, so there are no points.",
 	"roofline-lead": "Achieved floating-point rate against operations per byte. A point is a kernel; its area is its share of the time. Under a slope it waits for memory, under a ceiling for arithmetic.",
 	"roofline-note": "Roofs are those of the longest counted launch. A kernel's share of its roof is held against the limits at the clock of its own launch, so that it may differ a little from where the point lies.",
@@ -133,12 +144,14 @@ var pageTexts = map[string]string{
 	"kernel-point": "{memory}[ ({moved})]: {intensity} FLOP/B, {attained} of the roof", "point-rate": "{rate} at {intensity} FLOP/B of {memory}",
 	"point-roof": "{share} of the roof ({roof})", "point-time": "{time}[; limiter: {limiter}]", "not-in-timeline": "not in the timeline",
 
+	// MFU, HFU and MBU.
 	"use": "MFU, HFU and MBU", "use-short": "MFU and MBU", "use-table": "MFU, HFU and MBU per stage",
 	"use-lead": "Work achieved over the peak of this GPU: the model's floating-point operations (MFU), those that the hardware executed (HFU) and memory traffic (MBU).",
 	"use-clocks": "The peak of MFU is at {peak}: what the GPU could do at most. The roofline has the same limit at {roof}, because each counted kernel is held against what was " +
 		"possible while it was counted.",
 	"highest-clock": "the highest clock of the device", "counted-clock": "the clock at which ncu counted",
 
+	// Opportunities.
 	"opportunities": "Opportunities", "opportunities-lead": "What could be saved at most, by seconds of {of}. The bounds do not add up: one gain takes from another.",
 	"opportunities-none": "None was found.", "opportunities-more": "Show {n:smaller one|smaller ones}", "about": "about", "at-most": "at most",
 	"opportunity-about":    "{share} of {part}[, {of} {times}][; likely about {estimate}][, which would be up to {speedup} times as fast][; {gain} of {stage}][; in {alone}]",
@@ -146,6 +159,7 @@ var pageTexts = map[string]string{
 
 	"operators": "Operators", "operators-lead": "From the torch profiler.",
 
+	// This run: tiles of totals.
 	"run": "This run", "run-cuda": "CUDA {version}", "run-driver": "driver {version}", "run-nsys": "nsys {version}", "run-ncu": "ncu {version}", "run-status": "run {status}",
 	"status-done": "done", "status-failed": "failed", "status-interrupted": "interrupted", "status-running": "running",
 	"wall-nsys": "Wall time under nsys", "wall-of": "of {time} recorded", "wall-whole": "first to last event", "busy": "GPU busy",
@@ -153,6 +167,7 @@ var pageTexts = map[string]string{
 	"regions-whole": "Regions measured as a whole", "regions-whole-note": "by ncu; there is no timeline", "kernels-counted": "Kernels counted", "by-ncu": "by ncu",
 	"memory-sets": "Memory sets", "copies": "Copies",
 
+	// Machine, software and workload.
 	"environment": "Environment", "environment-host": "Host", "environment-cpu": "CPU", "environment-os": "Operating system", "environment-driver": "Driver", "environment-cuda": "CUDA",
 	"environment-nsys": "Nsight Systems", "environment-ncu": "Nsight Compute", "environment-kind": "Kind", "environment-model": "Model", "environment-family": "Family",
 	"environment-parameters": "Parameters", "environment-weights": "Weights", "environment-layers": "Layers", "environment-dtype": "Data type", "environment-attention": "Attention",
@@ -160,6 +175,7 @@ var pageTexts = map[string]string{
 	"machine": "Machine and software", "workload": "Workload", "whole-command": "The whole command, {n} characters",
 	"peaks": "Peaks", "peak": "{label}, {value}[ at {clock}]", "not-measured": "not measured",
 
+	// How it was measured.
 	"method": "How it was measured", "picked-title": "Launches that were counted",
 	"picked": "Of {groups} groups of kernel, grid and block {chosen} were chosen and {counted} counted[, {others} along with the others]: " +
 		"{coverage} of the GPU time of the chosen regions[ ({regions})], {all} of all GPU time.[ It took {took}.][ Predicted: {predicted}.]",
@@ -169,6 +185,7 @@ var pageTexts = map[string]string{
 
 	"doubts": "Warnings and what is missing", "warnings": "Warnings", "missing": "Could not be told",
 
+	// The timeline and what is selected in it.
 	"timeline": "Timeline", "timeline-lead": "Times count from the first event to the last, which ends at {end}. On the clock of nsys, as in deepprof show ranges, the first event is at {start}.",
 	"timeline-shows": "Timeline shows {from} to {to}", "timeline-range": "{from} to {to}, {time}", "timeline-label": "Timeline of ranges and GPU work", "timeline-as-table": "Timeline as a table",
 	"event-at": "{lane}, at {at}", "events-in": "{n:event|events} in {time}, busy {busy} ({share}); mostly the one named", "event-lasts": "lasts {time}", "events": "{n:event|events}",

@@ -10,14 +10,17 @@ import "github.com/deepprof/deepprof/internal/fact"
 // times, as the sentence says; time is what counting takes; include, regions and expr are
 // expressions of the user; why, evidence and tried are facts of their own.
 var ofPick = map[fact.Code]words{
+	// Why a group of launches is counted: after "Why this kernel: ".
 	"chosen-by-rank":   {Text: "rank {rank} by GPU time: {share} of the chosen regions in {launches:launch|launches}; with it {covered} are covered"},
 	"chosen-by-region": {Text: "to cover {enough} of {region}: {of_region} of it, {share} of the chosen regions, in {launches:launch|launches}; with it {covered} of {region} are covered"},
 	"counted-along":    {Text: "not chosen by its own time; counted along because the filter lets it through[ ({why})]"},
 
+	// Which launch stands for a group, by its duration.
 	"counted-at-median":   {Text: "its launch at the median duration is counted[; and of its launches that last longer or shorter: {others}]"},
 	"counted-near-median": {Text: "a launch near the median duration is counted ({time}, median {median})[; and of its launches that last longer or shorter: {others}]"},
 	"counted-off-median":  {Text: "the launch counted is of the same configuration but not typical ({time}, median {median})[; and of its launches that last longer or shorter: {others}]"},
 
+	// Why a group is left out for what it is; no budget would change that.
 	"step-not-made":        {Text: "comes only in steps of other batches than those that the client makes while launches are counted", Short: "in other batches only"},
 	"waits-for-peer":       {Text: "waits for a peer: replayed alone it would hang; pipeline.ncu.pick.collectives=true counts it in a program with one rank", Short: "waits for a peer"},
 	"excluded-by":          {Text: "excluded by {key}"},
@@ -29,6 +32,7 @@ var ofPick = map[fact.Code]words{
 	"left-graphs-whole":    {Text: "CUDA graphs that were traced as a whole: their kernels are not known; trace them with pipeline.nsys.cuda_graph_trace=node"},
 	"left-outside-regions": {Text: "outside the chosen regions; the share is of all GPU time"},
 
+	// Why a replay mode was or was not taken.
 	"replay-no-region":    {Text: "no region is named that could be measured as a whole"},
 	"replay-graphs-whole": {Text: "CUDA graphs as a whole need kernel replay"},
 	"replay-no-kernel":    {Text: "the timeline holds no kernel in the regions: there is nothing to measure"},
@@ -41,6 +45,7 @@ var ofPick = map[fact.Code]words{
 	"replay-over-budget":  {Text: "it runs the whole program once for each of about {passes} passes: {time}, more than the budget of {budget}"},
 	"replay-last":         {Text: "counters of single launches, joined to the regions by the timeline"},
 
+	// How well the launches that ncu counted are those that were chosen.
 	"match-whole":     {Text: "a range or graph measured as a whole"},
 	"match-unknown":   {Text: "the timeline has no launch of this kernel with this grid and block"},
 	"match-outside":   {Text: "it was launched in {regions}, outside the chosen regions"},
@@ -49,12 +54,14 @@ var ofPick = map[fact.Code]words{
 	"match-more":      {Text: "more launches of this group than planned"},
 	"match-elsewhere": {Text: "planned in {planned}, counted in {counted}: another launch of the same configuration"},
 
+	// Why a region has fewer counters than its launches.
 	"region-graphs-whole":      {Text: "it launched CUDA graphs that were traced as a whole: their kernels are not known"},
 	"region-empty":             {Text: "it is empty: no kernel was launched in it"},
 	"region-nothing-counted":   {Text: "nothing was counted"},
 	"region-less-than-planned": {Text: "ncu did not count all that was planned, {planned} of its GPU time"},
 	"region-not-counted":       {Text: "none of its kernels was counted"},
 
+	// Doubts about a choice; each rides on targets.json and on the report.
 	"unmatched":             {Text: `{key} "{expr}": {why}[; did you mean {near}?]`},
 	"no-such-range":         {Text: "no range of the timeline was opened under that name"},
 	"no-such-kernel":        {Text: "no kernel of the timeline has such a name"},
@@ -94,6 +101,7 @@ var ofPick = map[fact.Code]words{
 		Next: "{targets} has the details"},
 	"kernel-launch": {Text: "{kernel} of {time} ({role})"},
 
+	// What a choice could not take in, and what would let it.
 	"graphs-unchosen":   {Text: "{share} of the GPU time in the regions is CUDA graphs that were traced as a whole: nothing in them can be chosen"},
 	"group-over-budget": {Text: "even one group costs {time}, more than the budget of {budget}"},
 	"graph-nodes":       {Text: "{n:of the launches to count is a node of a CUDA graph|of the launches to count are nodes of CUDA graphs}: ncu counts each node by itself, one after the other"},
@@ -103,16 +111,19 @@ var ofPick = map[fact.Code]words{
 	"launches-unknown":  {Text: "{n:launch was counted|launches were counted} that the timeline does not hold: the program did not run the same way twice", Next: compareLaunches},
 	"launches-doubtful": {Text: "{n:counted launch is doubtful|counted launches are doubtful} and left out", Next: compareLaunches},
 
+	// What became of chosen launches after ncu ran.
 	"missing-not-counted":  {Text: "ncu counted no launch of it"},
 	"missing-doubtful":     {Text: "what ncu counted of it is doubtful"},
 	"already-counted":      {Text: "earlier processes counted its launches already"},
 	"metric-not-collected": {Text: "it was not collected"},
 
+	// Why groups are not divided by how long their launches last.
 	"durations-not-by-number":    {Text: "launches of these durations cannot be told to ncu by number"},
 	"durations-partial-timeline": {Text: "launches cannot be numbered, because the timeline shows only part of the program"},
 	"durations-spread":           {Text: "durations are spread out, and more launches would cost more than the typical ones"},
 	"durations-budget":           {Text: "budget_s pays for no more"},
 
+	// What another choice would cost: seconds against coverage.
 	"trade-chosen":     {Text: "chosen: " + wayCosts},
 	"trade-instead":    {Text: "instead of " + wayCosts},
 	"trade-further":    {Text: "with launches of other durations, " + wayCosts + ": else {else}"},
@@ -124,12 +135,14 @@ var ofPick = map[fact.Code]words{
 	"way-no-round":     {Text: "a round of launches of each configuration holds no further group"},
 	"way-many-threads": {Text: "launches of {kernel} cannot be numbered: several threads launch it, in an order that may change"},
 
+	// How a command of ncu tells launches apart that it names alike.
 	"run-names-in-parts": {Text: "{names} kernel names do not fit into one filter: ncu runs {n} times, once for each part"},
 	"run-names-shared":   {Text: "{n} launches of each configuration, because by function names kernels that differ only in template arguments share one"},
 	"run-typical-among":  {Text: "{n} launches of each configuration, so that typical ones are among them"},
 	"run-first-launches": {Text: "neither launch configurations nor launch numbers can be used"},
 	"run-again":          {Text: "again, another way: {n:group|groups} missed before"},
 
+	// Where an estimate of passes is from; the estimate itself is a number beside it.
 	"passes-of-set":         {Text: "set {set}: {n} passes"},
 	"passes-of-unknown-set": {Text: "set {set} is not known: taken as {n} passes"},
 	"passes-of-sections":    {Text: "sections: about {n} more"},
@@ -138,12 +151,14 @@ var ofPick = map[fact.Code]words{
 	"counting-cost-unknown": {Text: "the run time of the program"},
 	"counting-cost-alike":   {Text: "launches of one kernel and grid that differ in their work (pick.alike) can double that"},
 
+	// Why a counter that a user asked for cannot be had.
 	"metric-no-kernel":       {Text: "no kernel was launched here"},
 	"metric-not-of-kernels":  {Text: "no counted launch of these kernels has it"},
 	"metric-no-time":         {Text: "its kernels took no time in the timeline"},
 	"metric-not-of-ranges":   {Text: "no measured range has it"},
 	"metric-not-of-launches": {Text: "no counted launch has it"},
 
+	// What is told while ncu runs.
 	"counting-starts":   {Text: "ncu: {launches:launch|launches} for {kernels:kernel|kernels} (by name, grid and block) in {processes:process|processes}, about {time}; they stand for {regions} of the GPU time in the regions, {all} of all"},
 	"counting-leaves":   {Text: "note: left out: {launches:launch|launches}, {share} of the GPU time in the regions: {kernels}: {why}"},
 	"counting-retries":  {Text: "ncu: {n:of the chosen kernels was|of the chosen kernels were} not counted; once more, by {way}, about {time}"},
@@ -152,6 +167,7 @@ var ofPick = map[fact.Code]words{
 	"peers-not-counted": {Text: "note: kernels that wait for other ranks are not counted; pipeline.ncu.pick.collectives=true counts them"},
 	"replay-mode-tried": {Text: "ncu: replay mode {mode}: {why}"},
 
+	// Why nothing is chosen at all.
 	"pick-off":         {Text: "it is turned off"},
 	"pick-no-timeline": {Text: "there is no timeline to choose from; pipeline.ncu.ncu_cli alone decides"},
 	"pick-kernel-id":   {Text: "pipeline.ncu.ncu_cli.kernel_id names the launches"},

@@ -9,6 +9,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 // matched collectives; meanwhile is what the rank did before, an ID or the name of a region,
 // and meanwhile_ns for how much longer; uncertainty is that of the clocks.
 var rankWords = map[fact.Code]words{
+	// Doubts about ranks: they may not be of one job.
 	"world-differs":      {Text: "the ranks disagree about how many there are: {least} to {most}: the job was changed between the captures, or they are of different jobs", Next: "capture all ranks of one job"},
 	"rank-versions":      {Text: "the ranks were captured with different versions of nsys: {versions}"},
 	"rank-program":       {Text: "[rank {rank}][process {process}][ on {host}] ran {program}, most ranks {most}: it has a row and is not compared with them"},
@@ -20,6 +21,7 @@ var rankWords = map[fact.Code]words{
 
 	"clocks-aligned": {Text: "clocks: {method}[; ranks leave their collectives within {uncertainty} of each other (95 %), and nothing shorter is claimed]"},
 
+	// What ranks and hosts differ in.
 	"rank-missing": {
 		Text:  "No timeline could be read of {n:rank|ranks} of {of}: {ranks}. Nothing is known of them, and they are in no sum.",
 		Plain: "{n:process|processes} of {of} could not be measured. What is said here is about the others.",

@@ -6,6 +6,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 // changed. internal/runs states them. size is bytes, recorded a moment, secrets counts what
 // redaction replaced.
 var runWords = map[fact.Code]words{
+	// Why a run is not listed, kept or removed.
 	"run-unreadable":  {Text: "{error}"},
 	"left-alone":      {Text: "left alone: {why}"},
 	"no-run-folder":   {Text: "a folder that is no run"},
@@ -17,6 +18,7 @@ var runWords = map[fact.Code]words{
 	"run-not-removed": {Text: "{error}"},
 	"run-not-packed":  {Text: "{error}"},
 
+	// Why a pack leaves a file out, or changed it.
 	"pack-not-plain":    {Text: "not a plain file"},
 	"pack-name":         {Text: "its name cannot be cleaned"},
 	"pack-raw":          {Text: "it holds the environment of the machine in a form that cannot be cleaned; its SQLite export can"},
@@ -26,6 +28,7 @@ var runWords = map[fact.Code]words{
 	"pack-as-it-is":     {Text: "packed as it is: it holds the command line, names of the host and the user, and {n} environment variables[: {names}][; these look like secrets: {secrets}]"},
 	"pack-not-stripped": {Text: "not stripped: {error}"},
 
+	// How a file of a run differs from what its manifest says.
 	"file-left-out":  {Text: "left out of the pack: {why}"},
 	"file-missing":   {Text: "missing"},
 	"file-not-read":  {Text: "{error}"},

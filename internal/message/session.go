@@ -6,6 +6,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 // Python program writes as codes (workloads/session/facts.py), with the parameters that it
 // writes: a code that is missing here is shown as it is.
 var sessionWords = map[fact.Code]words{
+	// How a session ended.
 	"session-complete":       {Text: "the session ran to its end"},
 	"session-failed":         {Text: "the session failed: [{why}][{error}]"},
 	"session-failed-quietly": {Text: "the session failed: [{why}][{error}] (and yet its exit code was 0)"},
@@ -19,6 +20,7 @@ var sessionWords = map[fact.Code]words{
 	"session-read-log":       {Text: "read its log"},
 	"session-program-defect": {Text: "read its log; this is a defect of the program, not of the model"},
 
+	// Notes on what a session ran; they do not stop it.
 	"session-random-weights":   {Text: "{n:weight is|weights are} in no file of model.path and were drawn at random: {names}"},
 	"session-few-samples":      {Text: "{asked} samples an epoch were asked for and the dataset has {has}"},
 	"session-samples-repeated": {Text: "each sample of the dataset is repeated {n} times to fill the batch"},
@@ -27,6 +29,7 @@ var sessionWords = map[fact.Code]words{
 	"session-end-token":        {Text: "the first token ended the text (end token), so the decode range never opened"},
 	"session-one-token":        {Text: "one token was asked for (infer.max_new_tokens=1) and it comes from prefill: no decode range"},
 
+	// Notes on what the torch profiler recorded.
 	"operators-no-device-time": {Text: "no device time was recorded: CUPTI may be in use by another profiler or not permitted"},
 	"operators-no-launchers":   {Text: "this release of torch does not tell which operator launched a kernel"},
 	"operators-no-cupti":       {Text: "torch timed operators with CUDA events, because it has no CUPTI: it does not tell their kernels"},

@@ -42,6 +42,7 @@ func Value(v fact.Value) string {
 // wholeProgram names the stage of a program without ranges.
 const wholeProgram = "the program"
 
+// name is a text by its kind: an ID has a label, and the stage without a name is the program.
 func name(k fact.Kind, s string) string {
 	switch k {
 	case fact.KindStage:
@@ -128,6 +129,7 @@ func Count(n int64) string {
 var units = map[fact.Kind]string{fact.KindBytes: "B", fact.KindBytesPS: "B/s", fact.KindFLOPs: "FLOP", fact.KindFLOPsPS: "FLOP/s",
 	fact.KindHertz: "Hz", fact.KindTokensPS: "tokens/s", fact.KindIntensity: "FLOP/B"}
 
+// scaled writes four digits with a decimal prefix; tokens and intensities have none.
 func scaled(x float64, k fact.Kind) string {
 	prefix := ""
 	for _, p := range []string{"k", "M", "G", "T", "P"} {

@@ -14,7 +14,9 @@ import (
 // A scale writes the numbers of one column in one unit, so that they compare
 // at a glance.
 type scale struct {
-	unit    string
+	// unit is written after each number, or once in the head of the column; "" for counts.
+	unit string
+	// divisor turns a value in the base unit (ns, byte, FLOP) into one in unit; never 0.
 	divisor float64
 	digits  int // after the point
 	// each is, of a column whose numbers are too far apart for one unit, what the

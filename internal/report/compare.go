@@ -66,9 +66,10 @@ func CompareText(w io.Writer, c *compare.Comparison, o CompareOptions) error {
 
 // A comparePrinter writes for a terminal; err is the first that came.
 type comparePrinter struct {
-	w   io.Writer
-	c   *compare.Comparison
-	o   CompareOptions
+	w io.Writer
+	c *compare.Comparison
+	o CompareOptions
+	// err is the first that came; nothing is written after it.
 	err error
 }
 
@@ -133,7 +134,8 @@ func (p *comparePrinter) table(kind compare.Kind) {
 // A compareTable is a table with the number of rows that it leaves out.
 type compareTable struct {
 	table Printable
-	more  int
+	// more counts rows with smaller changes that are left out; 0 where all are shown.
+	more int
 }
 
 // compareTables are the tables of a kind, one for each unit.

@@ -16,8 +16,9 @@ import (
 
 // junitSuite is the part of JUnit's XML that CI systems read.
 type junitSuite struct {
-	XMLName  xml.Name    `xml:"testsuite"`
-	Name     string      `xml:"name,attr"`
+	XMLName xml.Name `xml:"testsuite"`
+	Name    string   `xml:"name,attr"`
+	// Tests counts all rules; Failures and Errors are among them.
 	Tests    int         `xml:"tests,attr"`
 	Failures int         `xml:"failures,attr"`
 	Errors   int         `xml:"errors,attr"`
@@ -26,7 +27,8 @@ type junitSuite struct {
 
 // junitCase is one rule. CI systems count Failure and Error apart; Out is shown on request.
 type junitCase struct {
-	Name    string      `xml:"name,attr"`
+	Name string `xml:"name,attr"`
+	// Class is the same for all rules: CI systems group by it.
 	Class   string      `xml:"classname,attr"`
 	Failure *junitCause `xml:"failure,omitempty"`
 	Error   *junitCause `xml:"error,omitempty"` // it could not be evaluated
@@ -35,6 +37,7 @@ type junitCase struct {
 
 // junitCause has a line for lists and the whole text.
 type junitCause struct {
+	// Message is one line; Text may have several.
 	Message string `xml:"message,attr"`
 	Text    string `xml:",chardata"`
 }
@@ -69,6 +72,8 @@ func GateJUnit(w io.Writer, c *compare.Comparison) error {
 
 // A gateText is what came of a rule, in words.
 type gateText struct {
+	// name is the rule, short one line with its outcome, text a line a check, "" where none
+	// decided.
 	name, short, text string
 	outcome           compare.Outcome
 }
@@ -119,9 +124,12 @@ func GateGitHub(w io.Writer, c *compare.Comparison) error {
 type gitLabIssue struct {
 	Description string `json:"description"`
 	CheckName   string `json:"check_name"`
+	// Fingerprint is the same for the same rule in every run, so that GitLab follows it.
 	Fingerprint string `json:"fingerprint"`
-	Severity    string `json:"severity"`
-	Location    struct {
+	// Severity is one of GitLab's: major for a failure, minor for what cannot be told.
+	Severity string `json:"severity"`
+	// Location must be there; a rule is about no file, so that it is always the same.
+	Location struct {
 		Path  string `json:"path"`
 		Lines struct {
 			Begin int `json:"begin"`

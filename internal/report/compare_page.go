@@ -7,6 +7,7 @@ import (
 
 // A Grid is a table as texts, for a page.
 type Grid struct {
+	// Headers are titles with their units.
 	Headers []string
 	Left    []bool     // columns that are aligned left, as many as headers
 	Rows    [][]string // cells in the order of the headers
@@ -15,6 +16,7 @@ type Grid struct {
 // A Section of a page has a title, lines and tables.
 type Section struct {
 	Title string
+	// Lines are sentences above the tables; nil where there are none.
 	Lines []string
 	Grids []Grid
 }

@@ -14,18 +14,21 @@ import (
 // An Examination is the JSON form of what doctor saw. Its keys are stable: scripts read
 // them.
 type Examination struct {
-	Schema  int           `json:"schema"`
+	Schema int `json:"schema"`
+	// Blocked: a check that failed keeps every run from starting.
 	Blocked bool          `json:"blocked"`
 	Rows    []examinedRow `json:"rows"`
 }
 
 // An examinedRow is a check in data and in words; Fix is "" where nothing need be done.
 type examinedRow struct {
-	Check    string        `json:"check"`
-	Name     string        `json:"name"`
-	Status   doctor.Status `json:"status"`
-	Evidence string        `json:"evidence"`
-	Fix      string        `json:"fix,omitempty"`
+	// Check is the ID of the check, Name its words.
+	Check  string        `json:"check"`
+	Name   string        `json:"name"`
+	Status doctor.Status `json:"status"`
+	// Evidence is one line, whatever the system wrote.
+	Evidence string `json:"evidence"`
+	Fix      string `json:"fix,omitempty"`
 	fact.Fact
 }
 

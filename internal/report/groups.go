@@ -13,15 +13,19 @@ import (
 
 // A group is the rows of a view that have the same value of some columns.
 type group struct {
-	by     []string
+	// by are the cells that its rows share, as CSV has them, in the order of groups.by.
+	by []string
+	// rows counts also those without a number in the summed column.
 	rows   int64
 	values timeline.Spread // of those that are there
 }
 
 // groups collects rows while they come: it holds one group for each value.
 type groups[T any] struct {
-	by   []*Column[T]
-	of   *Column[T]
+	by []*Column[T]
+	// of is the column whose numbers are summed; by are those that make the groups.
+	of *Column[T]
+	// list is by the cells of by, joined; rows counts those of all groups.
 	list map[string]*group
 	rows int64
 }

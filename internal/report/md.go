@@ -14,7 +14,8 @@ import (
 
 // A Page is one file that is made from a Result alone.
 type Page struct {
-	Name  string // of the file, such as "report.md"
+	Name string // of the file, such as "report.md"
+	// Write must not change the result: pages are written at the same time.
 	Write func(io.Writer, *analysis.Result) error
 }
 
@@ -87,6 +88,7 @@ func ReplaceFile(path string, data []byte) error {
 
 // An Output is a file to write, with its content.
 type Output struct {
+	// Path may name a device or a pipe, which is written to and not replaced.
 	Path string
 	Data []byte
 }

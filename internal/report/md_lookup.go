@@ -59,6 +59,7 @@ func underNcu(r *analysis.Result, k *analysis.Kernel) string {
 // names resolves kernels by the ways in which other parts of a result refer to
 // them, and gives each a short name that no other kernel has.
 type names struct {
+	// short is by the place of the kernel in the result; no two are alike where names differ.
 	short []string
 	index map[string]int // by ID, name and mangled name
 }

@@ -26,13 +26,15 @@ type regionIndex struct {
 	Schema   int             `json:"schema"`
 	Recorded bool            `json:"recorded,omitempty"` // a recording, not this machine
 	Ladder   []analysis.Note `json:"ladder,omitempty"`   // replay modes tried, with reasons
-	Missing  []analysis.Note `json:"missing,omitempty"`
-	Regions  []RegionEntry   `json:"regions"`
+	// Missing is that of the whole result, which is why a region may lack counters.
+	Missing []analysis.Note `json:"missing,omitempty"`
+	Regions []RegionEntry   `json:"regions"`
 }
 
 // A RegionEntry is a region with the folder that holds its own report. The
 // folder's name is safe for every file system; path and name are as they were.
 type RegionEntry struct {
+	// Folder is one name without a separator, unique also where case does not count.
 	Folder string          `json:"folder"`
 	Region analysis.Region `json:"region"`
 }

@@ -90,12 +90,14 @@ type namedSplit struct {
 // A splitRow is one part of several splits.
 type splitRow struct {
 	label string
+	// sum marks the rows that the others add up to.
 	sum   bool
 	parts []splitPart // one a split
 }
 
 // A splitPart is a time with its share of the wall time of its split.
 type splitPart struct {
+	// ns is of all passes; share is of the wall time of its split, never nil.
 	ns    int64
 	share *float64
 }

@@ -105,7 +105,9 @@ func code(s string) string {
 // A doc is a Markdown page in the making. What is handed to it is Markdown
 // already: texts from data go through prose or code first.
 type doc struct {
-	b     bytes.Buffer
+	b bytes.Buffer
+	// notes are the texts of the footnotes, in the order of their first use; seen has their
+	// numbers, from 1.
 	notes []string
 	seen  map[string]int
 }
@@ -256,6 +258,7 @@ func (d *doc) writeTo(w io.Writer, r *analysis.Result) error {
 
 // A grid is a table of cells that are Markdown already.
 type grid struct {
+	// heads and the cells of rows are Markdown; each row has as many as heads.
 	heads []string
 	right []bool // of numbers; as many as heads
 	rows  [][]string

@@ -16,6 +16,7 @@ const operatorsWithoutGPU fact.Code = "page-host-operators"
 // A PageTable is a declared table with its cells, as the page draws it: the columns
 // that have a value, and texts with their units in the heads.
 type PageTable struct {
+	// Columns and the cells of each row are in the same order; Columns is never nil.
 	Columns []ColumnInfo `json:"columns"`
 	Rows    [][]PageCell `json:"rows"`
 	Legend  string       `json:"legend,omitempty"`

@@ -61,7 +61,8 @@ func rankSteps(r *analysis.Result) (rows []*rankStep) {
 // Across.Stages.
 type stagePasses struct {
 	part string
-	ns   []*int64
+	// ns is nil for a stage that the part did not run.
+	ns []*int64
 }
 
 // stageMatrix is the mean pass of each stage, a row a part and a column a stage.

@@ -58,12 +58,18 @@ func RooflineSVG(w io.Writer, r *analysis.Result) error {
 // A roofPlot is what is drawn: at most roofMaxPoints points, those of most time first, and
 // the roofs that they are held against.
 type roofPlot struct {
-	points         []analysis.Point
-	names          map[string]string
+	// points are those of most time first, as the result has them.
+	points []analysis.Point
+	// names are short names by ID of the kernel.
+	names map[string]string
+	// flops are in FLOP/s, bytes in byte/s; only those that a point is held against.
 	flops, bytes   []analysis.Peak
 	x0, x1, y0, y1 float64 // logarithms
-	most           int64
-	cut            int
+	// most is the GPU time of the longest point in ns, which has the largest dot; 0 without a
+	// timeline.
+	most int64
+	// cut counts the points that are not drawn; 0 or less where all are.
+	cut int
 }
 
 // newRoofPlot is nil where there is nothing to draw.

@@ -59,9 +59,10 @@ func (t *Table[T]) textOf(rows []*T, first bool) func(*bytes.Buffer) error {
 type inOrder struct {
 	w     io.Writer
 	texts []chan error // of those under way, in order
-	made  []*bytes.Buffer
-	free  []*bytes.Buffer
-	err   error // the first
+	// made has the buffer of each of texts, free those that were written and can be used again.
+	made []*bytes.Buffer
+	free []*bytes.Buffer
+	err  error // the first
 }
 
 // add begins a text. No more are under way than there are cores, and two.

@@ -17,7 +17,9 @@ import (
 // A RunDetail is a run as `runs show` prints it, with its facts in words.
 type RunDetail struct {
 	*runs.Detail
-	Reason   string    `json:"reason,omitempty"`
+	// Reason is why the run failed, in words; "" where it did not.
+	Reason string `json:"reason,omitempty"`
+	// Steps and Files are lists in JSON, also where they are empty.
 	Steps    []stepRow `json:"stages"`
 	Files    []fileRow `json:"files"`
 	Warnings []string  `json:"warnings,omitempty"`
@@ -27,6 +29,7 @@ type RunDetail struct {
 // and as it was written.
 type fileRow struct {
 	runs.FileRow
+	// Omitted is why a pack does not hold the file, Problem how it differs from what was recorded.
 	Omitted string `json:"omitted,omitempty"`
 	Problem string `json:"problem,omitempty"`
 }
@@ -42,11 +45,14 @@ type stepRow struct {
 
 // An outcomeRow is what came of a capture in words; texts are "" where nothing is said.
 type outcomeRow struct {
-	Kind     string   `json:"kind"`
-	Usable   bool     `json:"usable"`
-	Text     string   `json:"text"`
-	Evidence string   `json:"evidence,omitempty"`
-	Cause    string   `json:"cause,omitempty"`
+	// Kind is a code of docs/outcomes.md; Text says it.
+	Kind string `json:"kind"`
+	// Usable: what it left can be analyzed, whatever Kind is.
+	Usable   bool   `json:"usable"`
+	Text     string `json:"text"`
+	Evidence string `json:"evidence,omitempty"`
+	Cause    string `json:"cause,omitempty"`
+	// Next is what to do about Cause.
 	Next     string   `json:"next,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }

@@ -8,11 +8,14 @@ import (
 // A part is what kernels, findings and opportunities are about: the scope of a
 // result, or its whole timeline.
 type part struct {
-	name                    string // within a sentence
-	wall, busyNS, kernel    int64
-	busy                    *float64 // share of the wall time, the mean over GPUs
-	launches, kernelNames   int64
-	split                   *analysis.Split
+	name string // within a sentence
+	// In ns; busyNS and kernel are added up over GPUs, wall is not.
+	wall, busyNS, kernel  int64
+	busy                  *float64 // share of the wall time, the mean over GPUs
+	launches, kernelNames int64
+	// split is nil where the wall time was not divided.
+	split *analysis.Split
+	// Work outside the scope, in ns and launches; both 0 where there is no scope.
 	outsideNS, outsideCalls int64
 }
 

@@ -43,9 +43,10 @@ type screenful struct {
 	warning  int                  // a warning that needs more is left to the report
 	missing  int                  // what was not measured, likewise
 	kernels  int                  // rows at least; with 0 the table may be left out
-	scope    int
-	brief    bool // of each finding two sentences at most: what is, and what it is worth
-	few      bool // of a server no table of steps: the first finding says where their time goes
+	// scope is for the line that says what the numbers are about.
+	scope int
+	brief bool // of each finding two sentences at most: what is, and what it is worth
+	few   bool // of a server no table of steps: the first finding says where their time goes
 }
 
 // screenfuls are tried until one fits: kernels give way before findings and

@@ -15,6 +15,7 @@ import (
 // their own tags, so that the field names are part of the row's type.
 type Table[T any] struct {
 	View[T]
+	// Rows may be ranged over once; a stream makes them while they are written.
 	Rows iter.Seq[*T]
 	// Cut is the number of rows that were left out on request.
 	Cut int
@@ -24,7 +25,8 @@ type Table[T any] struct {
 	// Extra is further values of the JSON object, by key.
 	Extra map[string]any
 
-	most    int // rows that a text has before they are summed up; 0 is no limit
+	most int // rows that a text has before they are summed up; 0 is no limit
+	// written is complete once a writer has returned.
 	written int
 	raw     bool     // CSV without protection against formulas
 	aside   []string // what the text that was written leaves unsaid

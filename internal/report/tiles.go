@@ -13,6 +13,7 @@ import (
 // A Tile is a number that the page begins with: its name, its value with the unit,
 // and what to know of it.
 type Tile struct {
+	// Name begins with a capital and has no unit.
 	Name  string `json:"name"`
 	Value string `json:"value"` // of several stages with slashes between them
 	// Note says of which run or stages the value is.

@@ -44,7 +44,8 @@ type Column[Row any] struct {
 	// Markdown, a title on the page.
 	Help string
 	// Unit is that of Value; a column without one holds texts.
-	Unit   Unit
+	Unit Unit
+	// Format is for people alone; its zero value is any text or number.
 	Format Format
 	// Value is what CSV holds; nil is an absent value.
 	Value func(*Row) any
@@ -136,6 +137,7 @@ type Order struct {
 // Groups says how rows are summed up: one line for each value of the columns By,
 // with how often it occurs, and the least, the mean and the largest of Of.
 type Groups struct {
+	// By are keys of columns; empty where Of is.
 	By []string
 	// Coarse are some of By, for sums that are themselves too many to read (mostGroups);
 	// nil where they are few.
@@ -257,6 +259,7 @@ func (v *View[Row]) orderWords() string {
 // A ColumnInfo is the declaration of a column as data, for programs that draw a
 // table themselves.
 type ColumnInfo struct {
+	// Key, Unit and Format never change for a column; the others are words.
 	Key      string `json:"key"`
 	Title    string `json:"title"`
 	Help     string `json:"help,omitempty"`
@@ -270,7 +273,8 @@ type ColumnInfo struct {
 
 // A ViewInfo is the declaration of a view as data.
 type ViewInfo struct {
-	Name       string       `json:"name"`
+	Name string `json:"name"`
+	// SortedBy is the key of a column; "" where the order has no column.
 	SortedBy   string       `json:"sorted_by,omitempty"`
 	Descending bool         `json:"descending,omitempty"`
 	Legend     string       `json:"legend,omitempty"`

@@ -7,8 +7,9 @@ type Check struct {
 	// What is a report of nsys, or a page of ncu; of several files of a run with the file.
 	What string `json:"what"`
 	// Compared counts rows or cells of the vendor's; 0 with a reason in Skipped.
-	Compared int    `json:"compared"`
-	Skipped  string `json:"skipped,omitempty"`
+	Compared int `json:"compared"`
+	// Skipped is why nothing was compared; "" where something was.
+	Skipped string `json:"skipped,omitempty"`
 	// Differences is how many there are, Details the sentences about them.
 	Differences int      `json:"differences"`
 	Details     []string `json:"details,omitempty"`

@@ -43,6 +43,7 @@ func servingOf(r *analysis.Result) *analysis.Serving { return cmp.Or(r.Serving, 
 
 // A messageRow is the matched exchanges of one kind with messages of one size.
 type messageRow struct {
+	// Kind is a code, such as all_reduce; message has its words.
 	Kind string `json:"kind"`
 	analysis.MessageSize
 }
@@ -87,6 +88,7 @@ func Messages(r *analysis.Result) Printable {
 // A nodeRow is the ranks of one host.
 type nodeRow struct {
 	analysis.Node
+	// SlowestPart names the rank with the longest wall time.
 	SlowestPart string `json:"slowest_part"`
 }
 

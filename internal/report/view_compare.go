@@ -142,6 +142,7 @@ var gateView = View[GateLine]{
 
 // A GateLine is one check of a rule.
 type GateLine struct {
+	// Outcome is that of the check, which is also that of its rule.
 	Outcome compare.Outcome
 	// Rule is as it was written, with the name that the file of rules gives it; Name is
 	// what it was held against.
@@ -223,8 +224,9 @@ func CompareNoise(n *compare.SelfNoise) Printable {
 
 // A BaselineLine is a baseline.
 type BaselineLine struct {
-	Name    string    `json:"name"`
-	Runs    int       `json:"processes"` // a repeat of a run is one
+	Name string `json:"name"`
+	Runs int    `json:"processes"` // a repeat of a run is one
+	// Created is when the name was set, not when the runs were made.
 	Created time.Time `json:"set"`
 	// Of is its first run, and how many more there are; "" for an empty one.
 	Of string `json:"of"`

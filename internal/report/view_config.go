@@ -4,7 +4,8 @@ import "encoding/json"
 
 // A Value is one value of a configuration and where it was written.
 type Value struct {
-	Key    string          `json:"key"`
+	Key string `json:"key"`
+	// Value is JSON as the plan has it; Origin is FILE:LINE, or the override.
 	Value  json.RawMessage `json:"value"`
 	Origin string          `json:"origin"`
 }
@@ -21,8 +22,10 @@ var ValueView = View[Value]{
 
 // An Option is one file of a config group.
 type Option struct {
-	Group   string `json:"group"`
-	Option  string `json:"option"`
+	Group string `json:"group"`
+	// Option is what is written after the group: group=option.
+	Option string `json:"option"`
+	// Comment is what the file says of itself; "" where it says nothing.
 	Comment string `json:"comment"`
 	File    string `json:"file"`
 }

@@ -15,18 +15,20 @@ type MetricRow struct {
 	// Report is the file that the launch is of; "" where there is only one.
 	Report string `json:"report,omitempty"`
 	// Launch is its number in its report, as ncu counts: from 0.
-	Launch int     `json:"launch"`
-	Kernel string  `json:"kernel"` // whole name
-	Short  string  `json:"-"`      // of the kernel, for people; made once a launch, not once a row
-	Name   string  `json:"name"`
-	Value  Reading `json:"value"`
-	Unit   string  `json:"unit"` // "" for a plain count
+	Launch int    `json:"launch"`
+	Kernel string `json:"kernel"` // whole name
+	Short  string `json:"-"`      // of the kernel, for people; made once a launch, not once a row
+	// Name is NVIDIA's, Value in Unit.
+	Name  string  `json:"name"`
+	Value Reading `json:"value"`
+	Unit  string  `json:"unit"` // "" for a plain count
 	// Instances are the values that the counter is made of, where asked for.
 	Instances []MetricInstance `json:"instances,omitempty"`
 }
 
 // A MetricInstance is one value out of which a counter is made.
 type MetricInstance struct {
+	// ID tells instances apart: a number, or an address in the program.
 	ID    Reading `json:"id"`
 	Value Reading `json:"value"`
 }
@@ -84,20 +86,24 @@ func Metrics(rows iter.Seq[*MetricRow], several bool, notes func() []string) Pri
 
 // A CountedLaunchRow is one launch or range that counters were taken of.
 type CountedLaunchRow struct {
-	ID        int       `json:"id"` // as ncu numbers it
-	Kernel    string    `json:"kernel"`
-	ShortName string    `json:"short_name"`
-	Kind      string    `json:"kind"` // kernel, range, cmdlist or graph
-	Grid      [3]uint64 `json:"grid"`
-	Block     [3]uint64 `json:"block"`
-	Context   uint32    `json:"context"`
-	Stream    *uint32   `json:"stream"` // null for a range, which has none
-	Device    *int      `json:"device"` // null where the report does not say
-	NVTX      string    `json:"nvtx"`
-	Process   uint32    `json:"process"`
+	ID int `json:"id"` // as ncu numbers it
+	// Kernel is the whole name; ShortName tells ranges apart by the NVTX ranges around them.
+	Kernel    string `json:"kernel"`
+	ShortName string `json:"short_name"`
+	Kind      string `json:"kind"` // kernel, range, cmdlist or graph
+	// Grid is in blocks and Block in threads; zeros for a range.
+	Grid    [3]uint64 `json:"grid"`
+	Block   [3]uint64 `json:"block"`
+	Context uint32    `json:"context"`
+	Stream  *uint32   `json:"stream"` // null for a range, which has none
+	Device  *int      `json:"device"` // null where the report does not say
+	// NVTX are the paths that were open, with "; " between them.
+	NVTX    string `json:"nvtx"`
+	Process uint32 `json:"process"`
 	// DurationNS was measured under the profiler; null where it was not collected.
 	DurationNS *float64 `json:"duration_ns"`
-	Metrics    int      `json:"metrics"`
+	// Metrics counts the counters that the report has of it.
+	Metrics int `json:"metrics"`
 }
 
 // CountedLaunchView is the launches and ranges that counters were taken of, as ncu numbers
@@ -123,6 +129,7 @@ var CountedLaunchView = View[CountedLaunchRow]{
 
 // A Fact is one thing known about a report.
 type Fact struct {
+	// Section and Name are the same in every version: scripts read them.
 	Section string `json:"section"`
 	Name    string `json:"name"`
 	Value   string `json:"value"`

@@ -17,7 +17,8 @@ type findingRow struct {
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`   // finding, saving
 	Weight string `json:"weight"` // high, medium, low; "" for a saving
-	Code   string `json:"code"`
+	// Code is stable; Text is made of it.
+	Code string `json:"code"`
 	// Text is a sentence made of Code and Params; nothing may depend on its words.
 	Text  string `json:"text"`
 	Stage string `json:"stage"` // "" for what is about the whole

@@ -42,6 +42,7 @@ type flopsTable struct {
 type modelNote struct {
 	Kind string `json:"kind"` // assumption or warning
 	fact.Fact
+	// Text is the fact in words; nothing may depend on it.
 	Text string `json:"text"`
 }
 

@@ -11,10 +11,12 @@ import (
 // table leaves out.
 type kernelLine struct {
 	*analysis.Kernel
+	// In words; limiter is "" where there is no verdict, which why explains.
 	name, category, limiter string
 	why                     string // there is no limiter
 	untold                  string // why it has no times
-	rest                    *analysis.Rest
+	// rest is set in the last row alone, which sums the kernels that are not listed.
+	rest *analysis.Rest
 }
 
 // resultKernelView is the kernels of a result, told apart by name, grid and block. The

@@ -18,8 +18,9 @@ type LayerLine struct {
 	// ModelFLOPs is what the matrix products, convolutions and attention of the modules
 	// ask for, and MFU holds it against the peak of their data type, over their GPU time.
 	ModelFLOPs *float64
-	MFU        *float64
-	NoMFU      string `json:"mfu_missing,omitempty"` // code of why MFU is absent; "" where it is not, and of a file without a run
+	// MFU is nil where NoMFU says why.
+	MFU   *float64
+	NoMFU string `json:"mfu_missing,omitempty"` // code of why MFU is absent; "" where it is not, and of a file without a run
 }
 
 // LayerView is one row a place in the model, or a module. Work that a CUDA graph replayed

@@ -13,6 +13,7 @@ const stripDrawn fact.Code = "page-strip"
 
 // An outlierRow is a layer that took longer in a step than it usually does.
 type outlierRow struct {
+	// Step is the number of the first step of its column; Group is their kind.
 	Step  int
 	Group string
 	name  string // of the layer

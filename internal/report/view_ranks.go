@@ -11,13 +11,15 @@ import (
 // A RankRow is one of several timelines. Numbers are null where it could not be
 // read.
 type RankRow struct {
-	Part     string   `json:"part"` // what tells it apart, in words
-	Rank     *int     `json:"rank"`
-	Host     string   `json:"host"`
-	Process  int      `json:"process"` // pid; 0 where there are several
-	Device   *int     `json:"device"`  // null where there are several
-	Window   int      `json:"window"`  // from 1; 0 for none
-	Repeat   int      `json:"repeat"`  // from 1; 0 for none
+	Part string `json:"part"` // what tells it apart, in words
+	// Rank is null where the job does not number its processes; Host is "" where there is one.
+	Rank    *int   `json:"rank"`
+	Host    string `json:"host"`
+	Process int    `json:"process"` // pid; 0 where there are several
+	Device  *int   `json:"device"`  // null where there are several
+	Window  int    `json:"window"`  // from 1; 0 for none
+	Repeat  int    `json:"repeat"`  // from 1; 0 for none
+	// Times are of this part alone; null where it could not be read or ran no GPU work.
 	WallNS   *int64   `json:"wall_ns"`
 	BusyNS   *int64   `json:"gpu_busy_ns"` // summed over devices
 	KernelNS *int64   `json:"kernel_ns"`
@@ -31,8 +33,9 @@ type RankRow struct {
 	LateNS   *int64   `json:"late_ns"`          // how much later than the median of the others, summed
 	Longer   string   `json:"meanwhile"`        // what it took longer for before these, in words
 	Details  bool     `json:"details"`          // other views of the result are about this one
-	File     string   `json:"file"`
-	Lost     string   `json:"lost"` // why there are no numbers
+	// File is relative to the run.
+	File string `json:"file"`
+	Lost string `json:"lost"` // why there are no numbers
 }
 
 // RankView is the parts of a result: the ranks of a job, the windows of a server or the
@@ -125,15 +128,17 @@ func rankNotes(r *analysis.Result) []string {
 
 // A rankStageRow is one stage of one part.
 type rankStageRow struct {
-	Part     string `json:"part"`
-	Rank     *int   `json:"rank"`
-	Host     string `json:"host"`
-	Window   int    `json:"window"`
-	Repeat   int    `json:"repeat"`
-	Stage    string `json:"stage"`
-	Passes   int    `json:"passes"`
-	PassNS   int64  `json:"pass_ns"` // mean of a pass
-	WallNS   int64  `json:"wall_ns"` // of all passes
+	Part   string `json:"part"`
+	Rank   *int   `json:"rank"`
+	Host   string `json:"host"`
+	Window int    `json:"window"`
+	Repeat int    `json:"repeat"`
+	// Stage is a name of the program, as in the other views.
+	Stage  string `json:"stage"`
+	Passes int    `json:"passes"`
+	PassNS int64  `json:"pass_ns"` // mean of a pass
+	WallNS int64  `json:"wall_ns"` // of all passes
+	// BusyNS is null where the passes of the part were not divided.
 	BusyNS   *int64 `json:"gpu_busy_ns"`
 	Launches int64  `json:"launches"`
 	// Slower is the mean pass over that of the median part, minus 1.
@@ -183,6 +188,7 @@ type rankMeasureRow struct {
 	Measure string `json:"measure"` // of whole parts: wall, busy, ...; or the mean pass of a stage
 	Stage   string `json:"stage"`   // "" for whole parts
 	analysis.Distribution
+	// Fastest and Slowest name the parts with the least and the most of the measure.
 	Fastest string `json:"least_part"`
 	Slowest string `json:"most_part"`
 }
@@ -224,6 +230,7 @@ func RankMeasures(r *analysis.Result) Printable {
 // A rankKernelRow is one kernel over all parts.
 type rankKernelRow struct {
 	analysis.KernelAcross
+	// MostPart names the part in which the kernel took most time.
 	MostPart string `json:"most_part"`
 	of       int    // parts there are
 }

@@ -11,6 +11,7 @@ import (
 // each other.
 type regionLine struct {
 	analysis.Region
+	// limiter is in words; "" where there is no verdict.
 	limiter string
 	outside bool   // of the scope
 	partly  bool   // some region of the table lies in the scope in part

@@ -11,29 +11,34 @@ import (
 // A StageRow is one stage of a result. Times under nsys and the split are of
 // the timeline; shares are from 0 to 1.
 type StageRow struct {
-	Stage       string   `json:"stage"`
-	Region      string   `json:"region"` // path that it is measured by; empty for the whole
-	CleanMS     *float64 `json:"clean_ms"`
-	CleanStdMS  *float64 `json:"clean_std_ms"`
-	NsysMS      *float64 `json:"nsys_ms"`
-	Overhead    *float64 `json:"overhead"` // nsys over clean, minus 1
-	Passes      int      `json:"passes"`
-	NsysMedian  *float64 `json:"nsys_median_ms"` // of the passes behind nsys_ms
-	NsysMin     *float64 `json:"nsys_min_ms"`
-	NsysMax     *float64 `json:"nsys_max_ms"`
-	NsysStd     *float64 `json:"nsys_std_ms"` // 0 for one pass
+	Stage  string `json:"stage"`
+	Region string `json:"region"` // path that it is measured by; empty for the whole
+	// Means of a pass in ms; null where the stage was not timed, and 0 is a time.
+	CleanMS    *float64 `json:"clean_ms"`
+	CleanStdMS *float64 `json:"clean_std_ms"`
+	NsysMS     *float64 `json:"nsys_ms"`
+	Overhead   *float64 `json:"overhead"` // nsys over clean, minus 1
+	// Passes are those of the timeline; 0 without one.
+	Passes     int      `json:"passes"`
+	NsysMedian *float64 `json:"nsys_median_ms"` // of the passes behind nsys_ms
+	NsysMin    *float64 `json:"nsys_min_ms"`
+	NsysMax    *float64 `json:"nsys_max_ms"`
+	NsysStd    *float64 `json:"nsys_std_ms"` // 0 for one pass
+	// Of the passes of the unprofiled run; null where only their mean is known.
 	CleanMedian *float64 `json:"clean_median_ms"`
 	CleanMin    *float64 `json:"clean_min_ms"`
 	CleanMax    *float64 `json:"clean_max_ms"`
 	HostMS      *float64 `json:"host_ms"`     // how long the host kept a pass open under nsys
 	Synchronous *bool    `json:"synchronous"` // every pass stayed open until its work had ended
 	LeadMS      *float64 `json:"lead_ms"`     // per pass: no kernel runs between its opening and its first work
+	// TokensPS is of the unprofiled run.
 	TokensPS    *float64 `json:"tokens_per_s"`
 	WallNS      *int64   `json:"wall_ns"` // all passes of the timeline
 	BusyNS      *int64   `json:"gpu_busy_ns"`
 	IdleNS      *int64   `json:"gpu_idle_ns"`
 	LaunchBound *bool    `json:"launch_bound"`
 	GainNS      *int64   `json:"launch_gain_ns"` // what closing the launch gaps saves at most, of the unprofiled time where there is one
+	// Shares of the peak; null where a method does not tell, or contradicts itself.
 	MFU         *float64 `json:"mfu_analytic"`
 	MFUCounters *float64 `json:"mfu_counters"` // HFU by its older name
 	HFU         *float64 `json:"hfu_counters"`
@@ -42,9 +47,10 @@ type StageRow struct {
 	BusyShare   *float64 `json:"gpu_busy_share"` // gpu_busy_ns of wall_ns
 	Limiter     string   `json:"limiter"`        // code of what decides how long it takes: launch, work or idle
 
-	several      bool   // passes under nsys
-	limiter      string // in words
-	overhead     string // in place of one that cannot be told
+	several  bool   // passes under nsys
+	limiter  string // in words
+	overhead string // in place of one that cannot be told
+	// overheadNote is what to know of the overhead: why it is absent, or too much.
 	overheadNote string
 	cleanWhy     string // why a time is absent
 	nsysWhy      string // or which clock it is by
@@ -238,28 +244,31 @@ func yesNo(p *bool) any {
 
 // An operatorRow is one operator of the torch profiler.
 type operatorRow struct {
-	Name          string   `json:"name"`
-	Shapes        string   `json:"shapes"`
-	Calls         int64    `json:"calls"`
-	TotalDeviceUS float64  `json:"total_device_us"` // with the operators that it calls
-	SelfDeviceUS  float64  `json:"self_device_us"`
-	Share         *float64 `json:"share"` // of all self device time, 0 to 1
-	TotalCPUUS    float64  `json:"total_cpu_us"`
-	SelfCPUUS     float64  `json:"self_cpu_us"`
-	Limiter       string   `json:"limiter"` // of most of its kernels' time, where known
+	Name string `json:"name"`
+	// Shapes are those of the inputs as the torch profiler writes them; "" where it has none.
+	Shapes        string  `json:"shapes"`
+	Calls         int64   `json:"calls"`
+	TotalDeviceUS float64 `json:"total_device_us"` // with the operators that it calls
+	// Without the operators that it calls: these add up.
+	SelfDeviceUS float64  `json:"self_device_us"`
+	Share        *float64 `json:"share"` // of all self device time, 0 to 1
+	TotalCPUUS   float64  `json:"total_cpu_us"`
+	SelfCPUUS    float64  `json:"self_cpu_us"`
+	Limiter      string   `json:"limiter"` // of most of its kernels' time, where known
 	// LimiterShare and LimiterCoverage are of its kernels' time, 0 to 1: held back
 	// by the limiter, and with a verdict. Null without a limiter of linked kernels.
 	LimiterShare    *float64 `json:"limiter_share"`
 	LimiterCoverage *float64 `json:"limiter_coverage"`
 	MainKernel      string   `json:"main_kernel"` // that takes most of its time; "" where the recording does not tell
 	Through         string   `json:"through"`     // the operator that launches it, where that is another
-	Kernels         []string `json:"kernels"`
-	Module          string   `json:"module"` // place in the model that called it and took most of its time
-	Modules         []string `json:"modules"`
-	Why             string   `json:"why"` // its own device time is 0
-	onCPU           bool     // no operator of the result has device time
-	limiter         string   // with its share where that is not all
-	limiterWhy      string   // there is none
+	// Kernels are names as the torch profiler has them; never null.
+	Kernels    []string `json:"kernels"`
+	Module     string   `json:"module"` // place in the model that called it and took most of its time
+	Modules    []string `json:"modules"`
+	Why        string   `json:"why"` // its own device time is 0
+	onCPU      bool     // no operator of the result has device time
+	limiter    string   // with its share where that is not all
+	limiterWhy string   // there is none
 }
 
 // device hides a device time where no operator has one.
@@ -349,7 +358,9 @@ func operatorNotes(r *analysis.Result) []string {
 
 // A rooflineRow is one kernel against one compute roof and one memory level.
 type rooflineRow struct {
-	KernelID  string   `json:"kernel_id"`
+	// KernelID is that of result.json; a kernel has a row for each roof and memory level.
+	KernelID string `json:"kernel_id"`
+	// Grid in blocks, Block in threads.
 	Grid      [3]int64 `json:"grid"`
 	Block     [3]int64 `json:"block"`
 	Short     string   `json:"short_name"`

@@ -7,11 +7,14 @@ import (
 
 // A sampleRow has the sampled counters of a region, or of the steps of a kind.
 type sampleRow struct {
-	Of        string // region, or steps
-	Name      string
+	Of   string // region, or steps
+	Name string
+	// Instances of the region, or steps of the kind.
 	Instances int
-	SpanNS    int64
-	Metrics   []analysis.Sampled
+	// SpanNS is the time of all of them; 0 where it is not known.
+	SpanNS int64
+	// Metrics are those that were sampled; a row has at least one.
+	Metrics []analysis.Sampled
 }
 
 // SampleView are the sampled counters: a share of what a unit can do, with its error beside

@@ -9,6 +9,7 @@ import (
 
 // A stepPartRow is a kernel or a layer in the steps of one kind and batch size.
 type stepPartRow struct {
+	// Kind is prefill, decode or mixed, as the engine names its steps.
 	Kind  string `json:"kind"`
 	Batch any    `json:"batch"` // a text; null where names of steps do not tell
 	analysis.StepPart

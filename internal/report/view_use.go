@@ -12,6 +12,7 @@ import (
 
 // A useLine is one way in which the use of the GPU by a stage was found.
 type useLine struct {
+	// measure is MFU, HFU or MBU; "" in the row of a stage of which nothing is known.
 	stage, measure string
 	*analysis.Utilization
 	why string // there is none, or what to know of it
@@ -135,6 +136,7 @@ func aggregate(key string, get func(*analysis.Aggregate) float64) Column[analysi
 // An opportunityLine is a change with its place.
 type opportunityLine struct {
 	*analysis.Opportunity
+	// place is from 1; the first saves most.
 	place int
 }
 
@@ -162,6 +164,7 @@ func opportunityLines(r *analysis.Result) []*opportunityLine {
 // A laneLine is a lane of the timeline in words.
 type laneLine struct {
 	*analysis.Lane
+	// top are the names with most time in the lane, each with its time; "" for an empty one.
 	top string
 }
 

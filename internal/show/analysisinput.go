@@ -21,6 +21,7 @@ import (
 // An AnalysisInput is what the arguments of analyze name.
 // Either Drawn or In is used. The caller calls Done once, after the last use of In.
 type AnalysisInput struct {
+	// In is complete: every path in it exists and was recognized.
 	In     analysis.Input
 	Drawn  string   // a result.json that is taken as it is
 	Folder string   // where the reports belong

@@ -27,12 +27,14 @@ const duration = "gpu__time_duration.sum"
 // they were.
 type counted struct {
 	*source
-	results  iter.Seq2[string, *ncurep.Result] // each with the name of its report, where there are several
-	seen     []nvtx.Seen                       // ranges that were open at a launch, collected by keeps
-	names    kernelNames                       // that --kernel left out, collected by keeps
-	kept     bool                              // keeps has let a launch pass
+	results iter.Seq2[string, *ncurep.Result] // each with the name of its report, where there are several
+	seen    []nvtx.Seen                       // ranges that were open at a launch, collected by keeps
+	names   kernelNames                       // that --kernel left out, collected by keeps
+	kept    bool                              // keeps has let a launch pass
+	// warnings are in words; complete once results were ranged over.
 	warnings func() []string
-	close    func()
+	// close gives back readers and temporary files; it must be called once.
+	close func()
 }
 
 // openCounters opens what a view of counters reads: of a run, all its reports.

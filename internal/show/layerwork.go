@@ -14,8 +14,10 @@ import (
 // A modelUse is the FLOPs that the modules of a row ask for, and the MFU of that. Where
 // MFU is absent, why is the code of the reason (report.LayerLine).
 type modelUse struct {
+	// flops are of all instances of the row; mfu is nil where why says so.
 	flops, mfu *float64
-	why        string
+	// why is a code of the domain no-mfu; "" where mfu is known.
+	why string
 }
 
 // Codes of why a row has no MFU; message has their words, JSON the codes.
@@ -62,8 +64,9 @@ func hasWork(told workload.Annotated) bool {
 // layerWork is what annotation noted of the modules in the regions of a timeline. Regions and
 // modules are matched by their path.
 type layerWork struct {
-	res       *analysis.Result // nil where nothing was analyzed
-	work      func(path string) []workload.ModuleWork
+	res  *analysis.Result // nil where nothing was analyzed
+	work func(path string) []workload.ModuleWork
+	// compiled tells a module that was compiled: it is one range, without those inside it.
 	compiled  func(path string) bool
 	instances map[string]int64     // by path
 	replays   map[string][]float64 // by path, of each range with a capture

@@ -230,6 +230,7 @@ func (more *Request) rawPage(ctx context.Context, path string) (*Answer, error) 
 // kernelNames are a few short names, for the answer to a pattern that matches
 // none.
 type kernelNames struct {
+	// list are the first names in the order of the report; more counts those after them.
 	list []string
 	more int
 	all  map[string]bool

@@ -16,7 +16,8 @@ import (
 // compare with; Checks of others say why they were skipped.
 type Comparison struct {
 	Vendors []tool.Tool // that were asked
-	Checks  []report.Check
+	// Checks are in the order of the files and their reports.
+	Checks []report.Check
 }
 
 // Differs reports whether anything differs.

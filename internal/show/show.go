@@ -36,12 +36,14 @@ type View struct {
 	Many    bool   // it takes several paths
 	Store   bool   // it asks the store, and takes no path
 	Sums    bool   // its rows are sums: Request.All asks for each
-	Params  []Param
+	// Params are in the order of the help; names are unique in a view.
+	Params []Param
 	// Pages are the parameters that ask for a page in place of rows; only commands have
 	// them.
 	Pages []string
 	// Tables are the columns of the answer, by kind of input: an answer has those of one.
 	Tables []report.Declared
+	// answer may leave the file open: Close of the answer gives it back.
 	answer func(context.Context, *Request) (*Answer, error)
 }
 
@@ -152,7 +154,9 @@ type Answer struct {
 	// Page writes the answer where it is no table; nil where it is.
 	Page func(io.Writer) error
 
+	// after are asked in order, once the answer was written; the first error ends them.
 	after []func() ([]string, error)
+	// close is nil where nothing stays open.
 	close func()
 }
 

@@ -9,6 +9,7 @@ import (
 
 // A Param is a parameter of views: a flag of commands, a field of REST and MCP.
 type Param struct {
+	// Name is that of the flag without dashes, and of the field in REST and MCP.
 	Name string
 	Help string // what stands between back quotes names the value
 	// Value is where a request holds it: a *string, *bool, *int, *int64, *[]int or *[]string.

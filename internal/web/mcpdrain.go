@@ -26,9 +26,11 @@ func (t draining) Connect(ctx context.Context) (mcp.Connection, error) {
 
 type drainedConn struct {
 	mcp.Connection
+	// once guards closed, which is closed when the input ends.
 	once   sync.Once
 	closed chan struct{}
 
+	// mu guards what is counted below.
 	mu      sync.Mutex
 	pending map[jsonrpc.ID]bool // calls without an answer
 	drained chan struct{}       // closed with the last answer; nil before the end of the input

@@ -67,13 +67,16 @@ func params(v *show.View) []show.Param {
 // A schema is a JSON schema of a parameter: what MCP and OpenAPI say of it, and what the
 // values of an address are read by.
 type schema struct {
-	Type        string   `json:"type"`
-	Items       *schema  `json:"items,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Default     any      `json:"default,omitempty"`
-	Enum        []string `json:"enum,omitempty"`
-	Minimum     *int     `json:"minimum,omitempty"`
-	Maximum     *int     `json:"maximum,omitempty"`
+	Type string `json:"type"`
+	// Items is that of an array; nil for others.
+	Items       *schema `json:"items,omitempty"`
+	Description string  `json:"description,omitempty"`
+	// Default is left out where it is the zero value.
+	Default any      `json:"default,omitempty"`
+	Enum    []string `json:"enum,omitempty"`
+	// Bounds of an integer, both included; nil where it has none.
+	Minimum *int `json:"minimum,omitempty"`
+	Maximum *int `json:"maximum,omitempty"`
 }
 
 // schemaOf describes a parameter; its default is that of a new request.

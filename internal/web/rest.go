@@ -26,10 +26,12 @@ const api = "/api/v1"
 
 // A route is one path of the API. OpenAPI describes it by short and view.
 type route struct {
+	// path has {run} in the place of the name of a run.
 	method, path string
 	short        string
 	view         *show.View // whose parameters and rows it has; nil for others
-	answer       handler
+	// answer has written nothing where it returns an error.
+	answer handler
 }
 
 // A handler answers a request. It returns an error before it has written anything.
@@ -249,11 +251,13 @@ func rawValue(s *schema, given []string) (json.RawMessage, error) {
 // A viewInfo describes a view to a page that draws it: the parameters make its form, the
 // tables its columns.
 type viewInfo struct {
-	Name   string             `json:"name"`
-	Short  string             `json:"short"`
+	Name  string `json:"name"`
+	Short string `json:"short"`
+	// Path is that of the API; it has {run} for a view of a run.
 	Path   string             `json:"path"`
 	Params map[string]*schema `json:"params"`
-	Tables []any              `json:"tables"`
+	// Tables are report.ViewInfo: an answer has the columns of one of them.
+	Tables []any `json:"tables"`
 }
 
 // listViews is what the page builds its tables and forms from.

@@ -81,6 +81,7 @@ func Serve(ctx context.Context, l net.Listener, o ServeOptions) error {
 type server struct {
 	ServeOptions
 	slots chan struct{} // answers that are made at once
+	// tiles holds the timelines that were drawn last.
 	tiles *tileCache
 }
 

@@ -40,30 +40,33 @@ const (
 // A tile is a part of a timeline, ready to be drawn. Times are ns from the start of the
 // timeline, which is its first event.
 type tile struct {
-	LengthNS int64      `json:"length_ns"` // of the whole timeline
-	StartNS  int64      `json:"start_ns"`
-	EndNS    int64      `json:"end_ns"`
-	Part     string     `json:"part"`  // which of parts this is
-	Parts    []string   `json:"parts"` // timelines of the run
-	Names    []string   `json:"names"` // of boxes
-	Lanes    []tileLane `json:"lanes"`
-	Events   int        `json:"events"` // in the tile, of all lanes
+	LengthNS int64 `json:"length_ns"` // of the whole timeline
+	// StartNS and EndNS are from the start of the timeline, as LengthNS.
+	StartNS int64      `json:"start_ns"`
+	EndNS   int64      `json:"end_ns"`
+	Part    string     `json:"part"`  // which of parts this is
+	Parts   []string   `json:"parts"` // timelines of the run
+	Names   []string   `json:"names"` // of boxes
+	Lanes   []tileLane `json:"lanes"`
+	Events  int        `json:"events"` // in the tile, of all lanes
 }
 
 // A tileLane is the work of a stream, or the ranges of a thread at one depth.
 type tileLane struct {
-	Kind   string    `json:"kind"` // nvtx, kernel, copy
-	Label  string    `json:"label"`
-	Events int       `json:"events"` // in the tile
-	Boxes  []tileBox `json:"boxes"`
+	Kind   string `json:"kind"` // nvtx, kernel, copy
+	Label  string `json:"label"`
+	Events int    `json:"events"` // in the tile
+	// Boxes are by start; never null.
+	Boxes []tileBox `json:"boxes"`
 }
 
 // A tileBox is an event, or several that lie together with their busy time. Keys are short:
 // a tile has thousands of them.
 type tileBox struct {
-	Start  int64 `json:"s"` // from the start of the timeline
-	Len    int64 `json:"d"`
-	Name   int   `json:"n"` // the longest event's, index into names
+	Start int64 `json:"s"` // from the start of the timeline
+	Len   int64 `json:"d"`
+	Name  int   `json:"n"` // the longest event's, index into names
+	// Events that the box stands for; BusyNS is their union, which is Len for one.
 	Events int   `json:"c"`
 	BusyNS int64 `json:"b"`
 }
@@ -80,12 +83,14 @@ type drawn struct {
 type drawnLane struct {
 	kind, label string
 	order       [3]int // of lanes of a kind: process, GPU and stream, or thread and depth
-	events      []drawnEvent
-	longest     int64 // event: one that begins before a tile may reach into it
+	// events are by start; several may run at the same time.
+	events  []drawnEvent
+	longest int64 // event: one that begins before a tile may reach into it
 }
 
 // A drawnEvent is in ns; before fromZero by the clock of the file, then from its start.
 type drawnEvent struct {
+	// start, end: end is not before start.
 	start, end int64
 	name       uint32 // index into drawn.names
 }
@@ -100,8 +105,10 @@ type tileCache struct {
 
 // A keptTimeline is one file at one time of change; drawn reads it once.
 type keptTimeline struct {
-	path  string
+	path string
+	// stamp is the time of the file when it was read: a file that changed is read again.
 	stamp time.Time
+	// drawn reads the file on its first call, and gives the same to all.
 	drawn func() (*drawn, error)
 }
 
@@ -178,6 +185,7 @@ func draw(t *timeline.Timeline) *drawn {
 
 // A laneKey is what the events of a lane have in common.
 type laneKey struct {
+	// kind is nvtx, kernel or copy.
 	kind  string
 	of    uint32 // queue, or thread of ranges
 	depth int    // of ranges

@@ -75,6 +75,7 @@ func removeStale(dir string, made []string) error {
 // one of an older version, whose captures can be analyzed again, and more for a newer one.
 type SchemaError struct {
 	Path string
+	// Have is the schema of the file; 0 where it names none.
 	Have int
 }
 
