@@ -13,9 +13,9 @@ import (
 // Bounds on names. Template code produces names of tens of kilobytes; what is
 // longer than that is data.
 const (
-	maxName  = 64 << 10
-	maxShort = 120
-	maxDepth = 12
+	maxName  = 64 << 10 // bytes
+	maxShort = 120      // characters
+	maxDepth = 12       // of template arguments within each other
 )
 
 // Demangle returns the C++ name of a mangled symbol, and any other name as it is.
@@ -77,9 +77,11 @@ func clip(s string) string {
 	return string(runes[:maxShort-1]) + "…"
 }
 
+// isControl tells characters that would break a line or a terminal.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// tidy makes the spellings of different demanglers alike.
+// tidy makes the spellings of different demanglers alike. Everything below works on tidy
+// names.
 func tidy(s string) string {
 	s = strings.ReplaceAll(s, "(anonymous namespace)", "<unnamed>")
 	return dropCasts(s)
@@ -117,6 +119,7 @@ func castLen(s string) int {
 	return end + 1
 }
 
+// isWord tells bytes of an identifier or a number; those of characters beyond ASCII are.
 func isWord(c byte) bool {
 	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
@@ -153,7 +156,8 @@ func shorten(s string, depth int) string {
 	return base + "<" + hint + ">"
 }
 
-// lambdaOf tells a function that is a lambda from the function around it.
+// lambdaOf tells a function that is a lambda from the function around it: what to add to the
+// name of the latter, "" for no lambda.
 func lambdaOf(s string) string {
 	parts := components(s)
 	i := slices.IndexFunc(parts, isLambda)
@@ -166,10 +170,11 @@ func lambdaOf(s string) string {
 	return "::{lambda}"
 }
 
+// lambdaNumber matches the end of a lambda: {lambda(int)#2}, [lambda(int) (instance 2)].
 var lambdaNumber = regexp.MustCompile(`(?:#|instance )([0-9]+)\)?[}\]]$`)
 
 // folded lists plain template arguments as far as they fit, each run of equal
-// ones once.
+// ones once; "…" stands for the rest.
 func folded(args []string) string {
 	const room = 32
 	list := ""
@@ -202,7 +207,8 @@ var fillers = map[string]bool{
 	"Array": true, "vector": true, "pair": true, "true_type": true, "false_type": true,
 }
 
-// operation finds the template argument that tells what a generic function does.
+// operation finds the template argument that tells what a generic function does: the first
+// class that is neither a filler nor a number format, inside wrappers; "" for none.
 func operation(args []string, depth int) string {
 	if depth > maxDepth {
 		return ""
@@ -246,7 +252,7 @@ var scalarTypes = map[string]bool{
 	"Float8_e4m3fn": true, "Float8_e5m2": true, "__nv_fp8_e4m3": true, "__nv_fp8_e5m2": true,
 }
 
-// It is true for no arguments.
+// allPlain is true for no arguments.
 func allPlain(args []string) bool {
 	for _, a := range args {
 		if !isPlain(a) {
@@ -269,6 +275,7 @@ func isPlain(a string) bool {
 	return true
 }
 
+// builtin are the words that types of the language consist of.
 var builtin = map[string]bool{
 	"void": true, "bool": true, "char": true, "short": true, "int": true, "long": true, "float": true, "double": true,
 	"signed": true, "unsigned": true, "const": true, "__half": true, "half": true, "__int128": true,

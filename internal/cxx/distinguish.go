@@ -48,7 +48,8 @@ func Distinguish(names []string) []string {
 	return short
 }
 
-// addWords changes short at the indices of the group.
+// addWords changes short at the indices of the group, which are of different names that
+// shorten to the same. Names that still come out alike are numbered.
 func addWords(short, names []string, group []int) {
 	lists := make([][]string, len(group))
 	alike, build := true, ""
@@ -76,7 +77,8 @@ func addWords(short, names []string, group []int) {
 	}
 }
 
-// wordsOf gives the words of a name and its build: what stands between them.
+// wordsOf gives the words of a name and its build: what stands between them. Both are empty
+// for a name that is too long to be one.
 func wordsOf(name string) (list []string, build string) {
 	if len(name) > maxName {
 		return nil, ""
@@ -96,7 +98,8 @@ func wordsOf(name string) (list []string, build string) {
 	return list, b.String()
 }
 
-// byPlace compares names of the same build word by word.
+// byPlace compares names of the same build word by word. The labels are parallel to lists,
+// which all have the same length.
 func byPlace(lists [][]string) [][]string {
 	n := len(lists[0])
 	column := func(at int) []string {
@@ -184,12 +187,14 @@ func distinctAt(lists [][]string, places []int) int {
 	return distinct(rows)
 }
 
-// notFlag reports words that are neither a truth value nor the 0 or 1 of one.
+// notFlag reports words that are neither a truth value nor the 0 or 1 of one: those of
+// different demanglers may be either.
 func notFlag(word string) bool {
 	return !slices.Contains([]string{"0", "1", "true", "false"}, word)
 }
 
-// byCount gives each name the words that not all names hold as often.
+// byCount gives each name the words that not all names hold as often. It is for names of
+// different builds, whose words have no places in common.
 func byCount(lists [][]string) [][]string {
 	type nth struct {
 		word string
@@ -222,7 +227,7 @@ func byCount(lists [][]string) [][]string {
 	return labels
 }
 
-// flagLast is a sort key.
+// flagLast is a sort key: what tells a reader little comes after all else.
 func flagLast(word string) int {
 	if notFlag(word) {
 		return 0

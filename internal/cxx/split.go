@@ -1,7 +1,12 @@
 package cxx
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
+// unnamed is how the CUDA compiler writes a namespace without a name; tidy makes other
+// spellings this one.
 const unnamed = "<unnamed>"
 
 // split takes a tidy name apart: the components of the qualified name, without
@@ -37,12 +42,13 @@ func components(s string) []string {
 	return parts
 }
 
-// The forms are those of GNU, of the CUDA compiler and of LLVM.
+// isLambda knows the forms of GNU, of the CUDA compiler and of LLVM.
 func isLambda(name string) bool {
 	return strings.HasPrefix(name, "[lambda") || strings.HasPrefix(name, "{lambda") || strings.HasPrefix(name, "'lambda")
 }
 
-// afterDecltype drops a return type decltype(...).
+// afterDecltype drops a return type decltype(...), of which brackets may not be balanced by
+// what follows.
 func afterDecltype(s string) string {
 	rest, ok := strings.CutPrefix(s, "decltype")
 	rest = strings.TrimLeft(rest, " ")
@@ -69,7 +75,8 @@ func declarator(s string) string {
 	return strings.TrimLeft(s[open+1:open+end], "*& ")
 }
 
-// closing is the place of the parenthesis that closes the one s begins with.
+// closing is the place of the parenthesis that closes the one s begins with; -1 where none
+// does.
 func closing(s string) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
@@ -85,37 +92,44 @@ func closing(s string) int {
 	return -1
 }
 
-// beforeParameters cuts a name at its parameter list.
-func beforeParameters(s string) string {
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		if n := skipOperator(s, i); n > 0 {
-			i += n - 1
-			continue
-		}
-		if strings.HasPrefix(s[i:], unnamed) {
-			i += len(unnamed) - 1
-			continue
-		}
-		switch s[i] {
-		case '<', '[', '{':
-			depth++
-		case '>', ']', '}':
-			depth--
-		case '(':
-			if depth == 0 && i > 0 {
-				return s[:i]
+// brackets visits the bytes of a name, each with how many brackets are open around it; both
+// of a pair have the depth outside. Names of operators, whose brackets do not nest, are passed
+// over. Of a name that closes more than it opens the depth is negative.
+func brackets(s string) iter.Seq2[int, int] {
+	return func(yield func(at, depth int) bool) {
+		depth := 0
+		for i := 0; i < len(s); i++ {
+			if n := skipOperator(s, i); n > 0 {
+				i += n - 1
+				continue
 			}
-			depth++
-		case ')':
-			depth--
+			switch s[i] {
+			case '>', ']', '}', ')':
+				depth--
+			}
+			if !yield(i, depth) {
+				return
+			}
+			switch s[i] {
+			case '<', '[', '{', '(':
+				depth++
+			}
+		}
+	}
+}
+
+// beforeParameters cuts a name at its parameter list; one without comes back as it is.
+func beforeParameters(s string) string {
+	for i, depth := range brackets(s) {
+		if s[i] == '(' && depth == 0 && i > 0 {
+			return s[:i]
 		}
 	}
 	return s
 }
 
 // skipOperator returns the length of an operator's name at i: its brackets do
-// not nest.
+// not nest. It is 0 where no such name begins.
 func skipOperator(s string, i int) int {
 	const word = "operator"
 	if !strings.HasPrefix(s[i:], word) || i > 0 && isWord(s[i-1]) {
@@ -130,23 +144,13 @@ func skipOperator(s string, i int) int {
 	return 0
 }
 
-// afterReturnType drops what stands before the last space outside brackets.
+// afterReturnType drops what stands before the last space outside brackets, unless that is
+// all of the name.
 func afterReturnType(s string) string {
-	depth, last := 0, -1
-	for i := 0; i < len(s); i++ {
-		if n := skipOperator(s, i); n > 0 {
-			i += n - 1
-			continue
-		}
-		switch s[i] {
-		case '<', '[', '{', '(':
-			depth++
-		case '>', ']', '}', ')':
-			depth--
-		case ' ':
-			if depth == 0 {
-				last = i
-			}
+	last := -1
+	for i, depth := range brackets(s) {
+		if s[i] == ' ' && depth == 0 {
+			last = i
 		}
 	}
 	rest := strings.TrimSpace(s[last+1:])
@@ -156,41 +160,26 @@ func afterReturnType(s string) string {
 	return rest
 }
 
-// topLevel splits at a separator that is outside all brackets.
+// topLevel splits at a separator that is outside all brackets. There is always one part.
 func topLevel(s, sep string) []string {
 	var out []string
-	depth, start := 0, 0
-	for i := 0; i < len(s); i++ {
-		if n := skipOperator(s, i); n > 0 {
-			i += n - 1
-			continue
-		}
-		switch s[i] {
-		case '<', '[', '{', '(':
-			depth++
-		case '>', ']', '}', ')':
-			depth--
-		}
-		if depth == 0 && strings.HasPrefix(s[i:], sep) {
+	start := 0
+	for i, depth := range brackets(s) {
+		if depth == 0 && i >= start && strings.HasPrefix(s[i:], sep) {
 			out = append(out, s[start:i])
 			start = i + len(sep)
-			i = start - 1
 		}
 	}
 	return append(out, s[start:])
 }
 
-// templateList separates a component from its template arguments.
+// templateList separates a component from its template arguments; nil for none.
 func templateList(s string) (string, []string) {
 	if s == unnamed {
 		return s, nil
 	}
 	open := -1
-	for i := 0; i < len(s); i++ {
-		if n := skipOperator(s, i); n > 0 {
-			i += n - 1
-			continue
-		}
+	for i := range brackets(s) {
 		if s[i] == '<' {
 			open = i
 			break

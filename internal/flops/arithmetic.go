@@ -6,7 +6,8 @@ import "math"
 // result that reaches it is refused instead of wrapping around.
 const huge = 1 << 62
 
-// mul multiplies counts, none of which is negative.
+// mul multiplies counts, none of which is negative. It gives huge for more than that, and 1
+// for no factors.
 func mul(factors ...int64) int64 {
 	out := int64(1)
 	for _, f := range factors {
@@ -21,7 +22,7 @@ func mul(factors ...int64) int64 {
 	return out
 }
 
-// sum adds counts, none of which is negative.
+// sum adds counts, none of which is negative. It gives huge for more than that.
 func sum(terms ...int64) int64 {
 	out := int64(0)
 	for _, t := range terms {
@@ -61,7 +62,8 @@ func chunked(n, size int64) int64 {
 }
 
 // touched is the expected number of experts that tokens reach, each choosing
-// active of experts without preference.
+// active of experts without preference. It is at most experts; routers that prefer some reach
+// fewer.
 func touched(experts, active, tokens int64) float64 {
 	if experts <= 0 || active <= 0 || tokens <= 0 {
 		return 0

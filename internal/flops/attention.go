@@ -17,7 +17,8 @@ type attention struct {
 	latent latent // dimensions of latent attention
 }
 
-// latent is how the heads of latent attention are made up.
+// latent is how the heads of latent attention are made up: elements of what is cached, and of
+// the rotated and the other part of a key. Zero for other attention.
 type latent struct{ rank, rope, nope int64 }
 
 // expanded is the elements of a token's keys and values, as attention is
@@ -131,8 +132,7 @@ func (t *tally) attend(a *attention, s Shape, rows int64, r reach) {
 // the halves of kv_b_proj with the query and with the result, and attends to the
 // latent itself.
 func (t *tally) absorb(a *attention, batch int64, r reach) {
-	n := mul(2, batch, a.expand.in, a.expand.out)
-	t.add(Absorption, n, n)
+	t.needed(Absorption, mul(2, batch, a.expand.in, a.expand.out))
 	t.weights += a.expand.bytes(t.dense)
 	t.active = sum(t.active, mul(2, batch, a.heads, a.latent.rank))
 	t.pairs(a.heads, sum(a.latent.rank, a.latent.rope), a.latent.rank, mul(batch, r.pairs), mul(batch, r.fullPairs))

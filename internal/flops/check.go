@@ -58,6 +58,8 @@ type torchFlops struct {
 }
 
 // Check compares a report with the flops.json of a session of the same shape.
+// Stages that torch did not count are warnings, and make the two disagree; no stage in common
+// is an error.
 func Check(r Report, flopsJSON io.Reader) (Comparison, error) {
 	var t torchFlops
 	d := json.NewDecoder(io.LimitReader(flopsJSON, maxConfig))
@@ -114,7 +116,7 @@ func Check(r Report, flopsJSON io.Reader) (Comparison, error) {
 }
 
 // module finds a module by its path. torch puts the name of the class, or of
-// the model, before it.
+// the model, before it; of several the one with the shortest name is meant.
 func module(counts map[string]json.Number, path string) (json.Number, bool) {
 	var names []string
 	for name := range counts {

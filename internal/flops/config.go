@@ -34,6 +34,8 @@ const maxSize = 1 << 28
 const maxLayers = 1 << 14
 
 // Parse reads a config.json as Hugging Face writes it.
+// The error names every field that is missing or wrong; a model whose type is not known is
+// no error, but counted like another, with a warning in its reports.
 func Parse(r io.Reader) (*Model, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
 	if err != nil {
@@ -73,15 +75,16 @@ func ParseMap(values map[string]any) (*Model, error) {
 // object reads the fields of one mapping. Everything that is missing or wrong
 // is collected in the root.
 type object struct {
-	values   map[string]any
-	path     string // of the mapping, with a dot at its end; "" for the root
+	values   map[string]any // not to be changed: they are the caller's
+	path     string         // of the mapping, with a dot at its end; "" for the root
 	parent   *object
 	model    *Model
 	defaults map[string]any  // transformers' own where a key is absent
 	read     map[string]bool // fields that were asked for
 	told     map[string]bool // defaults that were taken, and stated
-	missing  []string
-	wrong    []string
+	// missing and wrong are those of the root alone: everything below adds to them.
+	missing []string // names of fields, with their path
+	wrong   []string // whole sentences, each with its field
 }
 
 // root is where problems and what was read are collected.
@@ -105,13 +108,22 @@ func (o *object) err() error {
 	return errors.Join(problems...)
 }
 
-// bad collects a problem; reading goes on with a value that does no harm.
+// bad collects a problem; reading goes on with a value that does no harm: no count is made of
+// a config with problems.
 func (o *object) bad(key, format string, args ...any) {
 	r := o.root()
 	r.wrong = append(r.wrong, o.path+key+": "+fmt.Sprintf(format, args...))
 }
 
-// child is a nested mapping; nil where there is none.
+// section is a nested mapping; an empty one where there is none, for its defaults.
+func (o *object) section(key string) *object {
+	if c := o.child(key); c != nil {
+		return c
+	}
+	return &object{values: values{}, path: o.path + key + ".", parent: o, model: o.model}
+}
+
+// child is a nested mapping; nil where there is none, or where it is no mapping.
 func (o *object) child(key string) *object {
 	o.note(key)
 	v, ok := o.values[key]
@@ -134,24 +146,22 @@ func (o *object) note(key string) {
 	o.read[key] = true
 }
 
-// get gives a field, or what transformers takes where it is absent. A field
-// that is null is there, and nil.
-func (o *object) get(key string) (any, bool) {
+// get gives a field, or what transformers takes where it is absent, which becomes an
+// assumption of the count; nil where neither is there. A field that is null is there, and nil.
+func (o *object) get(key string) any {
 	o.note(key)
 	if v, ok := o.values[key]; ok {
-		return v, true
+		return v
 	}
-	if v, ok := o.defaults[key]; ok {
-		if !o.told[key] { // every layer asks
-			if o.told == nil {
-				o.told = map[string]bool{}
-			}
-			o.told[key] = true
-			o.model.assume(fact.New(FieldDefault, fact.Key("field", o.path+key), fact.Name("value", fmt.Sprint(v))))
+	v, ok := o.defaults[key]
+	if ok && !o.told[key] { // every layer asks
+		if o.told == nil {
+			o.told = map[string]bool{}
 		}
-		return v, true
+		o.told[key] = true
+		o.model.assume(fact.New(FieldDefault, fact.Key("field", o.path+key), fact.Name("value", fmt.Sprint(v))))
 	}
-	return nil, false
+	return v
 }
 
 // has tells whether a field is there and not null.
@@ -184,7 +194,8 @@ func (o *object) first(keys ...string) string {
 	return found
 }
 
-// need is a size that must be there, under any of its names.
+// need is a size that must be there, under any of its names; 1 where it is missing, so that
+// nothing divides by 0 until the error is told.
 func (o *object) need(keys ...string) int64 {
 	if key := o.first(keys...); key != "" {
 		return o.size(key, 0)
@@ -194,10 +205,11 @@ func (o *object) need(keys ...string) int64 {
 	return 1
 }
 
-// size is a field that counts something; def where it is absent or null.
+// size is a field that counts something; def where it is absent or null. It is never negative
+// and at most maxSize; of a wrong one at least 1 comes back.
 func (o *object) size(key string, def int64) int64 {
-	v, ok := o.get(key)
-	if !ok || v == nil {
+	v := o.get(key)
+	if v == nil {
 		return def
 	}
 	n, ok := integer(v)
@@ -246,8 +258,8 @@ func float(v any) (float64, bool) {
 
 // number is a field of any number; def where it is absent, null or wrong.
 func (o *object) number(key string, def float64) float64 {
-	v, ok := o.get(key)
-	if !ok || v == nil {
+	v := o.get(key)
+	if v == nil {
 		return def
 	}
 	f, ok := float(v)
@@ -261,8 +273,8 @@ func (o *object) number(key string, def float64) float64 {
 // typed is a field of one type; def where it is absent or null, and where it is of
 // another type, which is wrong.
 func typed[T any](o *object, key, want string, def T) T {
-	v, ok := o.get(key)
-	if !ok || v == nil {
+	v := o.get(key)
+	if v == nil {
 		return def
 	}
 	t, ok := v.(T)
@@ -273,8 +285,10 @@ func typed[T any](o *object, key, want string, def T) T {
 	return t
 }
 
+// flag is true or false, as typed.
 func (o *object) flag(key string, def bool) bool { return typed(o, key, "true or false", def) }
 
+// text is a string, as typed; "" is a value of its own, not absent.
 func (o *object) text(key, def string) string { return typed(o, key, "a string", def) }
 
 // list is a field that holds several values; nil where it is absent or null.
@@ -301,7 +315,7 @@ func (o *object) sizeAt(key string, layer int64) int64 {
 	return list[layer]
 }
 
-// sizes is a list of integers.
+// sizes is a list of integers from 0 to maxSize; nil where it is absent, null or wrong.
 func (o *object) sizes(key string) []int64 {
 	var out []int64
 	for _, v := range o.list(key) {
@@ -315,29 +329,18 @@ func (o *object) sizes(key string) []int64 {
 	return out
 }
 
-// names is a list of strings with one entry for each layer.
+// names is a list of strings with one entry for each layer, or more; nil where it is absent
+// or too short.
 func (o *object) names(key string, layers int64) []string {
-	list := o.list(key)
-	if list == nil {
-		return nil
-	}
-	if int64(len(list)) < layers {
+	if list := o.list(key); list != nil && int64(len(list)) < layers {
 		o.bad(key, "%d entries for %d layers; give one for each", len(list), layers)
 		return nil
 	}
-	var out []string
-	for _, v := range list {
-		s, ok := v.(string)
-		if !ok {
-			o.bad(key, "want a list of strings, got %v in it", v)
-			return nil
-		}
-		out = append(out, s)
-	}
-	return out
+	return o.strings(key)
 }
 
-// square is a size that may be given as a list of two equal ones.
+// square is a size that may be given as a list of two equal ones. Pictures that are no
+// squares are not counted, and are an error.
 func (o *object) square(key string, def int64) int64 {
 	o.note(key)
 	if v, ok := o.values[key]; ok {

@@ -50,6 +50,7 @@ var bits = map[string]int64{
 	"fp8": 8, "int8": 8, "fp4": 4, "int4": 4,
 }
 
+// shortTypes are the names of types in reports, by those of torch; others stay.
 var shortTypes = map[string]string{"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float": "fp32"}
 
 // shortType is the name that is shown for a type.
@@ -61,7 +62,8 @@ func shortType(name string) string {
 	return name
 }
 
-// denseBytes is what an element of a type takes.
+// denseBytes is what an element of a type takes, 0 for a type that is not known; check refuses
+// those.
 func denseBytes(dtype string) float64 { return float64(bits[dtype]) / 8 }
 
 // cacheType is the type that keys and values are kept in.
@@ -101,7 +103,8 @@ func (s Shape) check(m *Model) (Shape, error) {
 	return s, nil
 }
 
-// Components of a stage.
+// Components of a stage, as reports name them. Of a stage each is there once, and those
+// without work are left out.
 const (
 	Projections = "attention projections"
 	Expansion   = "latent expansion"
@@ -122,17 +125,18 @@ const (
 	Projector   = "projector"
 )
 
-// tally collects what a part of a pass does.
+// tally collects what a part of a pass does. Elements become bytes in stage, which knows
+// their types.
 type tally struct {
-	parts   []Component
-	dense   float64 // bytes of a weight that is not quantized
-	weights float64 // bytes read
-	active  int64   // elements of activations read and written
-	spread  int64   // those of them that grow with the context
-	kvRead  int64
-	kvWrite int64
-	state   int64 // elements of recurrent states that a pass leaves behind
-	reads   bool  // a pass begins with states of an earlier one
+	parts   []Component // in the order in which they were first added
+	dense   float64     // bytes of a weight that is not quantized
+	weights float64     // bytes read
+	active  int64       // elements of activations read and written
+	spread  int64       // those of them that grow with the context
+	kvRead  int64       // elements of keys and values out of the cache
+	kvWrite int64       // and into it
+	state   int64       // elements of recurrent states that a pass leaves behind
+	reads   bool        // a pass begins with states of an earlier one
 }
 
 // add takes FLOPs that are needed, and what torch counts. A component without any is
@@ -149,11 +153,13 @@ func (t *tally) add(name string, needed, full int64) {
 	}
 }
 
+// needed takes FLOPs that torch counts as well.
+func (t *tally) needed(name string, n int64) { t.add(name, n, n) }
+
 // matrix multiplies rows with weights.
 func (t *tally) matrix(name string, rows int64, list ...linear) {
 	for _, l := range list {
-		n := mul(2, rows, l.in, l.out)
-		t.add(name, n, n)
+		t.needed(name, mul(2, rows, l.in, l.out))
 		t.active = sum(t.active, mul(rows, sum(l.in, l.out)))
 		t.weights += l.bytes(t.dense)
 	}
@@ -168,10 +174,9 @@ func (t *tally) pairs(heads, qk, v, needed, full int64) {
 	t.add(Scores, mul(per, needed), mul(per, full))
 }
 
-// conv adds a convolution over a batch of pictures.
+// conv adds a convolution over a batch of pictures; its weights are never quantized.
 func (t *tally) conv(name string, batch int64, c conv) {
-	n := mul(2, batch, c.cells, c.kernel, c.kernel, c.in, c.out)
-	t.add(name, n, n)
+	t.needed(name, mul(2, batch, c.cells, c.kernel, c.kernel, c.in, c.out))
 	t.active = sum(t.active, mul(batch, c.cells, sum(c.in, c.out)))
 	t.plain(c.params())
 }
@@ -224,8 +229,7 @@ func (d *decoder) pass(t *tally, s Shape, rows int64, of func(span) reach) {
 	t.plain(sum(mul(min(rows, d.positions), d.hidden), mul(min(tokens, d.perLayerRows), d.perLayer), d.norm, d.other))
 	t.matrix(Side, tokens, d.once...)
 	if d.rotary > 0 {
-		n := mul(2, d.rotary/2, rows, d.rotaries)
-		t.add(Rotary, n, n)
+		t.needed(Rotary, mul(2, d.rotary/2, rows, d.rotaries))
 	}
 	for _, l := range d.layers {
 		if a := l.attention; a != nil {
@@ -242,8 +246,7 @@ func (d *decoder) pass(t *tally, s Shape, rows int64, of func(span) reach) {
 		t.matrix(MLP, tokens, l.mlp...)
 		t.matrix(Side, tokens, l.side...)
 		for _, x := range l.again {
-			n := mul(2, tokens, x.in, x.out)
-			t.add(Side, n, n)
+			t.needed(Side, mul(2, tokens, x.in, x.out))
 		}
 		if l.moe != nil {
 			l.moe.pass(t, tokens)
@@ -264,8 +267,7 @@ func (e encoder) pass(t *tally, batch int64) {
 	}
 	t.plain(e.other)
 	if e.rotary > 0 {
-		n := mul(2, e.rotary/2, e.blocks[0].rows)
-		t.add(Rotary, n, n)
+		t.needed(Rotary, mul(2, e.rotary/2, e.blocks[0].rows))
 	}
 	for _, b := range e.blocks {
 		rows := mul(batch, b.rows)
@@ -274,8 +276,7 @@ func (e encoder) pass(t *tally, batch int64) {
 		pairs := mul(batch, b.groups, b.per, b.per)
 		t.pairs(b.heads, b.dim, b.dim, pairs, pairs)
 		if b.relative > 0 { // each query with the offsets along both axes
-			n := mul(2, 2, rows, b.heads, b.dim, b.relative)
-			t.add(Scores, n, n)
+			t.needed(Scores, mul(2, 2, rows, b.heads, b.dim, b.relative))
 		}
 		t.active = sum(t.active, mul(2, rows, b.heads, b.dim))
 		t.matrix(MLP, mul(batch, b.plain), b.mlp...)
@@ -287,8 +288,7 @@ func (e encoder) pass(t *tally, batch int64) {
 	if e.head > 0 { // one query over all tokens
 		t.matrix(Pooling, batch, e.pooled[0])
 		t.matrix(Pooling, mul(batch, e.tokens), e.pooled[1], e.pooled[2])
-		n := mul(4, batch, e.tokens, e.head)
-		t.add(Pooling, n, n)
+		t.needed(Pooling, mul(4, batch, e.tokens, e.head))
 		t.matrix(Pooling, batch, e.pooled[3:]...)
 	}
 }
@@ -367,7 +367,8 @@ func (m *Model) visionStages(s Shape, whole *tally) []Stage {
 }
 
 // decode sums the passes of one token each. All but what grows with the
-// context is alike in them.
+// context is alike in them, so that one pass is counted and multiplied. The shape has at
+// least one.
 func (m *Model) decode(s Shape, prompt int64) Stage {
 	steps := s.Steps()
 	over := func(passes, first int64) *tally {
@@ -394,7 +395,7 @@ func (m *Model) decode(s Shape, prompt int64) Stage {
 	return stage
 }
 
-// milestones are the passes that the growth of decode is shown at: all of a
+// milestones, counted from 0, are the passes that the growth of decode is shown at: all of a
 // few, else some at even distances with the first and the last.
 func milestones(steps int64) []int64 {
 	const most = 32

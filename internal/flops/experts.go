@@ -14,8 +14,10 @@ type moe struct {
 	all bool
 }
 
+// expertKeys are the names of the number of experts; a config has one of them.
 var expertKeys = []string{"num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts"}
 
+// expertsOf is 0 for a model without experts.
 func expertsOf(o *object) int64 { return o.sizeOf(0, expertKeys...) }
 
 // readMoE reads the experts under the names that the families give them.

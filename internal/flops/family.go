@@ -34,9 +34,11 @@ type family struct {
 // A rule decides on a bias. nil leaves it to attention_bias or mlp_bias.
 type rule func(o *object) bool
 
+// always and never are for families whose class of transformers asks no key.
 func always(*object) bool { return true }
 func never(*object) bool  { return false }
 
+// key asks a key of the config; def is what transformers takes where it is absent.
 func key(name string, def bool) rule { return func(o *object) bool { return o.flag(name, def) } }
 
 // of decides by the rule of the family, or else by the key of the config.
@@ -56,6 +58,7 @@ const (
 	bare                      // nothing
 )
 
+// params are those of one norm over so many elements.
 func (k normKind) params(size int64) int64 { return mul([]int64{1, 2, 0}[k], size) }
 
 // normCount is the number of norms in a layer.
@@ -89,6 +92,8 @@ func (f family) recurrent(o *object, i, hidden int64) *recurrent {
 // headParams counts parameters of attention that no matrix product uses.
 type headParams func(o *object, heads, shared, dim int64) int64
 
+// A norm of queries and keys over a head, with or without a bias, or over all heads; and a
+// sink of attention for each head.
 func headNorm(_ *object, _, _, dim int64) int64          { return mul(2, dim) }
 func headLayerNorm(_ *object, _, _, dim int64) int64     { return mul(4, dim) }
 func wideNorm(_ *object, heads, shared, dim int64) int64 { return mul(sum(heads, shared), dim) }
@@ -104,6 +109,7 @@ func asked(name string, def bool, p headParams) headParams {
 	}
 }
 
+// everyLayer is for windows and for recurrences.
 func everyLayer(*object, int64) bool { return true }
 
 // upperLayers: Qwen's windows are off unless asked for, and begin at a layer.
@@ -174,6 +180,7 @@ func parallelNorms(name string) func(o *object) int64 {
 // values are fields by key, as a config has them.
 type values = map[string]any
 
+// tied: the head is the embedding.
 var tied = values{"tie_word_embeddings": true}
 
 // mambaUnused repeat other fields, or choose kernels.
@@ -250,9 +257,9 @@ var families = map[string]family{
 	"kimi_linear": {unused: []string{"mla_use_nope"}, latent: true, positions: unplaced, recurs: linearLayers, state: kimiDelta, defaults: values{"kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128,
 		"num_experts": 256, "num_experts_per_token": 8, "num_shared_experts": 1, "moe_intermediate_size": 1024, "first_k_dense_replace": 1}},
 
-	"mamba":        {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayerIs, state: mamba(false), unused: mambaUnused, defaults: tied},
-	"falcon_mamba": {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayerIs, state: mamba(false), unused: mambaUnused, defaults: tied},
-	"mamba2":       {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayerIs, state: mamba2, unused: []string{"head_dim"}},
+	"mamba":        {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayer, state: mamba(false), unused: mambaUnused, defaults: tied},
+	"falcon_mamba": {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayer, state: mamba(false), unused: mambaUnused, defaults: tied},
+	"mamba2":       {noMLP: true, norms: 1, positions: unplaced, recurs: everyLayer, state: mamba2, unused: []string{"head_dim"}},
 	"jamba":        {positions: unplaced, recurs: outsidePeriod, state: mamba(true), defaults: values{"expert_layer_period": 2, "expert_layer_offset": 1, "num_experts": 16, "num_experts_per_tok": 2, "mamba_expand": 2}},
 	"bamba":        {recurs: unlisted("attn_layer_indices"), state: mamba2, defaults: values{"mamba_d_state": 256}},
 	"lfm2":         {attentionNorm: headNorm, recurs: unlisted("full_attn_idxs"), state: shortConv, defaults: tied},
@@ -272,6 +279,7 @@ func familyOf(modelType string) (family, bool) {
 	return f, ok
 }
 
+// embeddingNorm: a norm with a bias behind the embedding.
 func embeddingNorm(_ *object, d *decoder) { d.other = mul(2, d.hidden) }
 
 // apertus: the activation has two parameters.

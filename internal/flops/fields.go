@@ -49,7 +49,8 @@ func (m *Model) checkFields(root, text *object, known bool) {
 	m.warn(f)
 }
 
-// unread are the fields that are set to something and were not asked for.
+// unread are the fields, with their path, that are set to something and were not asked for.
+// It is to be called last: what reads a field later would make it known.
 func (o *object) unread() []string {
 	var out []string
 	for _, name := range sortedKeys(o.values) {
@@ -62,6 +63,7 @@ func (o *object) unread() []string {
 	return out
 }
 
+// sortedKeys make what is read from a map the same in every run.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // strings is a list of strings; nil where it is absent or null.

@@ -26,7 +26,8 @@ type Model struct {
 	warnings    []fact.Fact
 }
 
-// linear is a matrix of weights that each row of the input is multiplied with.
+// linear is a matrix of weights that each row of the input is multiplied with. in and out are
+// elements of a row.
 type linear struct {
 	name    string // of the module inside its layer, as Llama names it; "" for vision
 	in, out int64
@@ -97,7 +98,7 @@ type layer struct {
 }
 
 // A span is how far back a query of a layer sees: all keys, the last window, or
-// those since the last multiple of window.
+// those since the last multiple of window. The zero value sees all.
 type span struct {
 	window int64 // 0 for all
 	chunk  bool
@@ -150,8 +151,8 @@ func (m *Model) build(root *object) {
 	m.checkFields(root, text, known)
 }
 
-// familyOf finds the row of a type. One that is not known is counted like the
-// family whose fields it has, and the report says so.
+// familyOf finds the row of a type, and whether it is known. One that is not is counted like
+// the family whose fields it has, and the report says so.
 func (m *Model) familyOf(text *object, modelType string) (family, bool) {
 	f, known := familyOf(modelType)
 	if known {
@@ -165,7 +166,8 @@ func (m *Model) familyOf(text *object, modelType string) (family, bool) {
 	return f, false
 }
 
-// flatten takes the fields of nested mappings for fields of this one.
+// flatten takes the fields of nested mappings for fields of this one, whose own go first.
+// The values that the object was made of stay as they are.
 func (o *object) flatten(keys ...string) {
 	for _, key := range keys {
 		c := o.child(key)

@@ -46,7 +46,8 @@ func (s scheme) bytes(in, out int64) float64 {
 	return (float64(in)*float64(out)*s.bits + groups*(s.scale+s.zero) + float64(in)*s.perInput + s.tensor) / 8
 }
 
-// quantization is which matrices have which scheme.
+// quantization is which matrices have which scheme: the first target that means a module,
+// unless skip does.
 type quantization struct {
 	method  string
 	targets []target
@@ -61,8 +62,8 @@ type target struct {
 	scheme  scheme
 }
 
-// quantizers read quantization_config by its quant_method. ok is false where the
-// fields are not understood.
+// quantizers read quantization_config by its quant_method. They report false where the
+// fields are not understood: then nothing counts as quantized, with a warning.
 var quantizers = map[string]func(o *object, q *quantization) bool{
 	"awq": readAWQ, "gptq": readGPTQ, "fp8": readFP8, "fbgemm_fp8": fixed("", scheme{bits: 8, scale: 32, products: "fp8"}), "mxfp4": fixed("experts", mxfp4), // as in gpt-oss
 	"bitsandbytes":       readBnB,
@@ -103,7 +104,7 @@ func readGPTQ(o *object, q *quantization) bool {
 	return true
 }
 
-// groupOf is a group size, where -1 stands for a whole row.
+// groupOf is a group size; 0 stands for a whole row, for which configs write -1.
 func groupOf(o *object, def int64, keys ...string) int64 {
 	for _, key := range keys {
 		o.note(key)
@@ -209,6 +210,7 @@ func productsOf(a *object) string {
 	return fmt.Sprintf("%s%d", kind, a.size("num_bits", 8))
 }
 
+// aoBits matches the type that a name of torchao begins with, and its bits.
 var aoBits = regexp.MustCompile(`^(u?int|float)(\d)`)
 
 // readTorchAO reads the name of a torchao config: Int4WeightOnlyConfig,
@@ -274,6 +276,7 @@ func readModelOpt(o *object, q *quantization) bool {
 	return true
 }
 
+// all gives the matrices that no target before it names a scheme.
 func (q *quantization) all(s scheme) { q.targets = append(q.targets, target{nil, s}) }
 
 // readQuantization reads how the weights and the cache are kept, and marks every
@@ -365,7 +368,8 @@ type modulePattern struct {
 	re    *regexp.Regexp // nil where parts of the path decide
 }
 
-// modules is a list of such entries.
+// modules is a list of such entries; nil where it is absent. A regular expression that does
+// not compile is an error of the config.
 func (o *object) modules(key string) []modulePattern {
 	var out []modulePattern
 	for _, entry := range o.strings(key) {
@@ -392,7 +396,7 @@ func (o *object) modules(key string) []modulePattern {
 	return out
 }
 
-// means tells whether a module, by its path, is one of those.
+// means tells whether a module, by its path from the model on, is one of those.
 func (m modulePattern) means(path string) bool {
 	if m.re != nil {
 		return m.re.MatchString(path)
@@ -450,7 +454,8 @@ func (m *Model) quantization(s Shape) []fact.Fact {
 		fact.Share("share", quantized/float64(m.Parameters())), fact.Bytes("bytes", m.weightBytes(denseBytes(s.DType))), fact.Name("type", s.DType))}
 }
 
-// Products is the type of most matrix products; "" for that of the activations.
+// Products is the type of most matrix products, by their FLOPs; "" for that of the
+// activations. Of equal ones it is the first by name.
 func (m *Model) Products() string {
 	if m.quant == nil {
 		return ""

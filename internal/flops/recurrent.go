@@ -23,8 +23,7 @@ func (r *recurrent) params() int64 {
 	return n
 }
 
-// A recurrentReader reads the layer with an index; nil where that layer has
-// attention.
+// A recurrentReader reads a recurrent layer; hidden is the width of the model.
 type recurrentReader func(o *object, hidden int64) *recurrent
 
 // withConv adds the short convolution in front of the recurrence, over channels each on
@@ -138,11 +137,7 @@ func shortConv(o *object, hidden int64) *recurrent {
 	return r.withConv(hidden, o.size("conv_L_cache", 3), bias)
 }
 
-// Which layers of a mixed model are recurrent.
-
-func everyLayerIs(*object, int64) bool { return true }
-
-// outside: attention in each period-th layer, from an offset on.
+// outsidePeriod: attention in each period-th layer, from an offset on.
 func outsidePeriod(o *object, i int64) bool {
 	period := max(1, o.size("attn_layer_period", 8))
 	return i%period != o.size("attn_layer_offset", 4)
@@ -170,10 +165,8 @@ func linearLayers(o *object, i int64) bool {
 func (r *recurrent) pass(t *tally, batch, rows int64) {
 	tokens := mul(batch, rows)
 	t.matrix(Projections, tokens, r.projections...)
-	n := mul(2, tokens, r.channels, r.kernel)
-	t.add(Convolution, n, n)
-	n = mul(tokens, r.update)
-	t.add(StateUpdate, n, n)
+	t.needed(Convolution, mul(2, tokens, r.channels, r.kernel))
+	t.needed(StateUpdate, mul(tokens, r.update))
 	t.active = sum(t.active, mul(2, tokens, r.channels))
 	t.weights += float64(r.params()) * t.dense
 	t.state = sum(t.state, mul(batch, r.state))

@@ -32,22 +32,16 @@ type Facts []fact.Fact
 
 // UnmarshalJSON reads facts, and sentences of schema 1.
 func (f *Facts) UnmarshalJSON(text []byte) error {
-	var list []json.RawMessage
+	var list []fact.Stored
 	if err := json.Unmarshal(text, &list); err != nil {
 		return err
 	}
 	*f = nil
-	for _, raw := range list {
-		var sentence string
-		if json.Unmarshal(raw, &sentence) == nil {
-			*f = append(*f, fact.New(OtherSource, fact.Vendor("text", sentence)))
-			continue
+	for _, one := range list {
+		if one.Is(fact.Text) {
+			one.Code = OtherSource // its parameter is the same
 		}
-		var one fact.Fact
-		if err := json.Unmarshal(raw, &one); err != nil {
-			return err
-		}
-		*f = append(*f, one)
+		*f = append(*f, one.Fact)
 	}
 	return nil
 }
@@ -87,12 +81,13 @@ type Stage struct {
 	Tokens int64  `json:"tokens"` // new ones, of the whole batch
 	// MeanContext is the mean number of keys that a token of decode sees
 	// without a window.
-	MeanContext float64     `json:"mean_context,omitempty"`
-	FLOPs       int64       `json:"flops"`
-	Torch       int64       `json:"flops_torch"`
-	Bytes       Bytes       `json:"bytes"`
-	Components  []Component `json:"components"`
-	Growth      []Growth    `json:"growth,omitempty"` // of decode
+	MeanContext float64 `json:"mean_context,omitempty"`
+	// FLOPs, Torch and Bytes are of all passes and the whole batch.
+	FLOPs      int64       `json:"flops"`
+	Torch      int64       `json:"flops_torch"`
+	Bytes      Bytes       `json:"bytes"`
+	Components []Component `json:"components"`       // they add up to FLOPs and Torch
+	Growth     []Growth    `json:"growth,omitempty"` // of decode
 }
 
 // Stages are in the order in which they run. In JSON they are an object by
@@ -144,7 +139,8 @@ func (s *Stages) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Read reads a Report from its JSON.
+// Read reads a Report from its JSON: also one of schema 1. The file of torch's own count, which
+// has no model, is an error.
 func Read(r io.Reader) (*Report, error) {
 	var out Report
 	if err := json.NewDecoder(io.LimitReader(r, maxConfig)).Decode(&out); err != nil {
@@ -265,6 +261,7 @@ func (t *tally) stage(name, dtype, cache string) Stage {
 	return s
 }
 
+// bytesOf rounds down: types of 4 bits are packed.
 func bytesOf(elements int64, dtype string) int64 { return mul(elements, bits[dtype]) / 8 }
 
 // identity takes attention and experts from the last layer that has them: layers of a

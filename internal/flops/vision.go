@@ -6,7 +6,8 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
-// encoder is one vision tower: a picture goes in, features come out.
+// encoder is one vision tower: a picture goes in, features come out. Sizes are elements, and
+// all is counted for one picture.
 type encoder struct {
 	label  string // of the stage, as the shipped models call their hooks
 	module string // path of the module in transformers' model
@@ -71,6 +72,7 @@ type projector struct {
 	tokens int64 // features of one picture
 }
 
+// params are those of the matrices and of the norm.
 func (p projector) params() int64 { return sum(params(p.layers), p.norm) }
 
 // readVision reads what stands before the language model. An encoder that is
@@ -81,8 +83,8 @@ func (m *Model) readVision(root, text *object) {
 		return
 	}
 	const tower = "model.vision_tower"
-	if sam := v.child("sam_config"); sam != nil || m.Type == "deepseek_ocr2" {
-		m.readOCR2(v, sam)
+	if v.child("sam_config") != nil || m.Type == "deepseek_ocr2" {
+		m.readOCR2(v)
 		return
 	}
 	switch kind := v.text("model_type", ""); kind {
@@ -129,16 +131,24 @@ func (m *Model) readProjector(root, v *object) {
 	m.projector = p
 }
 
+// towerLayers is the number of layers of a tower; 0 where it is more than can be walked, which
+// is an error.
+func towerLayers(o *object) int64 {
+	n := o.need("num_hidden_layers")
+	if n > maxLayers {
+		o.bad("num_hidden_layers", "%d is more than %d", n, maxLayers)
+		return 0
+	}
+	return n
+}
+
+// lin is a matrix of a tower. It has no name, because none is quantized.
 func lin(in, out int64, bias bool) linear { return linear{in: in, out: out, bias: bias} }
 
 // vit gives the blocks of a plain vision transformer.
 func vit(o *object, tokens int64) []block {
 	hidden, heads := o.need("hidden_size"), max(1, o.need("num_attention_heads"))
-	inner, n := o.need("intermediate_size"), o.need("num_hidden_layers")
-	if n > maxLayers {
-		o.bad("num_hidden_layers", "%d is more than %d", n, maxLayers)
-		return nil
-	}
+	inner, n := o.need("intermediate_size"), towerLayers(o)
 	same := lin(hidden, hidden, true)
 	b := block{
 		rows: tokens, groups: 1, per: tokens, plain: tokens, heads: heads, dim: hidden / heads,
@@ -196,7 +206,7 @@ func readSAM(o *object, module string) encoder {
 	side, edge, patch := grid(o, 1024, 16)
 	hidden, heads := o.need("hidden_size"), max(1, o.need("num_attention_heads"))
 	inner := o.size("mlp_dim", int64(o.number("mlp_ratio", 4)*float64(hidden)))
-	n, window := o.need("num_hidden_layers"), o.size("window_size", 14)
+	n, window := towerLayers(o), o.size("window_size", 14)
 	global := []int64{2, 5, 8, 11}
 	if o.has("global_attn_indexes") {
 		global = o.sizes("global_attn_indexes")
@@ -212,10 +222,6 @@ func readSAM(o *object, module string) encoder {
 	}
 	if o.flag("use_abs_pos", true) {
 		e.other = mul(cells, hidden)
-	}
-	if n > maxLayers {
-		o.bad("num_hidden_layers", "%d is more than %d", n, maxLayers)
-		return e
 	}
 	relative := o.flag("use_rel_pos", true)
 	for i := range n {
@@ -241,14 +247,8 @@ func readSAM(o *object, module string) encoder {
 // readOCR2 is the tower of DeepSeek-OCR 2: SAM with two more convolutions,
 // then a decoder-like encoder over the patches and as many learned queries,
 // whose features alone go on, through one matrix.
-func (m *Model) readOCR2(v, sam *object) {
-	if sam == nil {
-		sam = &object{values: values{}, path: v.path + "sam_config.", parent: v, model: m}
-	}
-	enc := v.child("encoder_config")
-	if enc == nil {
-		enc = &object{values: values{}, path: v.path + "encoder_config.", parent: v, model: m}
-	}
+func (m *Model) readOCR2(v *object) {
+	sam, enc := v.section("sam_config"), v.section("encoder_config")
 	s := readSAM(sam, "model.vision_tower.sam_encoder")
 	down := sam.sizes("downsample_channels")
 	if down == nil {
@@ -280,12 +280,7 @@ func (m *Model) readOCR2(v, sam *object) {
 		label: "clip", module: "model.vision_tower.vision_encoder", side: s.side, tokens: queries, rotary: a.qk,
 		other: sum(hidden, mul(144+256, hidden)), // norm, queries of both resolutions
 	}
-	n := enc.need("num_hidden_layers")
-	if n > maxLayers {
-		enc.bad("num_hidden_layers", "%d is more than %d", n, maxLayers)
-		return
-	}
-	e.blocks = slices.Repeat([]block{b}, int(n))
+	e.blocks = slices.Repeat([]block{b}, int(towerLayers(enc)))
 	m.vision = append(m.vision, e)
 	m.projector = &projector{module: "model.multi_modal_projector", tokens: queries, layers: []linear{lin(hidden, m.text.hidden, true)}}
 	m.extra, m.imageMark = m.text.hidden, 1 // the separator behind an image
@@ -300,8 +295,9 @@ func (m *Model) ImageTokens() int64 {
 	return sum(m.projector.tokens, m.imageMark)
 }
 
-// ImageTokensAt is ImageTokens for pictures of another size; 0 is that of the
-// config.
+// ImageTokensAt is ImageTokens for pictures of another size, in pixels along an edge; 0 is
+// that of the config. A size that the model cannot take gives that of the config, too: Count
+// refuses it.
 func (m *Model) ImageTokensAt(side int64) int64 {
 	at, err := m.resized(side)
 	if err != nil {

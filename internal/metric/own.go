@@ -22,11 +22,8 @@ func ownUnit(name string, r Release) (string, bool) {
 		return derivedUnit(name, r)
 	}
 	u, ok := own[name]
-	if ok && r < R2025 {
-		switch name {
-		case "smsp__branch_targets_threads_divergent":
-			u = ""
-		}
+	if name == "smsp__branch_targets_threads_divergent" && r < R2025 {
+		u = ""
 	}
 	return u, ok
 }
@@ -58,10 +55,7 @@ func launchUnit(name string, r Release) (string, bool) {
 	case strings.HasPrefix(rest, "occupancy_cluster_"):
 		return "%", true
 	case rest == "persisting_l2_cache_size":
-		if r < R2025 {
-			return "", true
-		}
-		return "byte", true
+		return pick(r, "", "byte"), true
 	case strings.HasPrefix(rest, "registers_per_thread"):
 		return "register/thread", true
 	case strings.HasPrefix(rest, "shared_mem_per_block"):
@@ -81,6 +75,7 @@ func launchUnit(name string, r Release) (string, bool) {
 	return "", false
 }
 
+// stallUnit is for samples of warps by the reason of their stall, which ncu guesses.
 func stallUnit(name string, r Release) string {
 	switch {
 	case strings.Contains(name, "no_instruction"):
@@ -91,7 +86,7 @@ func stallUnit(name string, r Release) string {
 	return "warp"
 }
 
-// These are columns of the source view, not counters of the chip.
+// memoryUnit is for columns of the source view, which are no counters of the chip.
 func memoryUnit(name string) (string, bool) {
 	switch name {
 	case "memory_access_size_type", "memory_access_type", "memory_type":
@@ -100,6 +95,7 @@ func memoryUnit(name string) (string, bool) {
 	return "sectors", true
 }
 
+// derivedUnit is for what ncu computes of several counters.
 func derivedUnit(name string, r Release) (string, bool) {
 	switch {
 	case strings.HasPrefix(name, "derived__sm__sass_thread_inst_executed_op_"),
@@ -119,6 +115,7 @@ func derivedUnit(name string, r Release) (string, bool) {
 	return "", false
 }
 
+// pick is the unit that a release writes; 2025 changed several.
 func pick(r Release, before, since string) string {
 	if r < R2025 {
 		return before

@@ -23,6 +23,8 @@ func (r rule) match(base string) bool {
 	return false
 }
 
+// The words of the table below: parts of a name, and the classes that they lead to. A unit is
+// one of Unit's, or one; "" is a number that stays plain in its rates.
 func parts(p ...string) []string   { return p }
 func count(unit string) class      { return class{unit: unit} }
 func cumulative(unit string) class { return class{unit: unit, cumulative: true} }

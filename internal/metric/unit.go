@@ -49,19 +49,20 @@ type class struct {
 	cumulative bool
 }
 
+// A classKind is which suffixes a counter takes.
 type classKind uint8
 
 const (
-	counter classKind = iota // with rollups .sum, .avg, .min, .max
-	ratio
-	throughput
+	counter    classKind = iota // with rollups .sum, .avg, .min, .max
+	ratio                       // .pct, .ratio and .max_rate
+	throughput                  // a share of the peak in all of them
 )
 
 // The units in which a dimensionless counter is printed: "" stays empty with
 // every suffix, one is printed in its rates.
 const one = "1"
 
-// with applies a suffix such as ".sum.per_second".
+// with applies a suffix such as ".sum.per_second"; false for one that the kind does not take.
 func (c class) with(suffix string) (string, bool) {
 	switch c.kind {
 	case ratio:

@@ -16,6 +16,7 @@ const (
 	headerWindow = 4 << 10
 )
 
+// errShort stands for damage inside a message; what reads the file has errors of its own.
 var errShort = errors.New("message ends inside a field")
 
 // cursor walks forward through a part of a file. Slices that it returns are
@@ -24,12 +25,12 @@ var errShort = errors.New("message ends inside a field")
 // It is for one goroutine.
 type cursor struct {
 	src   io.ReaderAt
-	store []byte
+	store []byte // room for buf, used again by every read
 	buf   []byte // the bytes from base on that were read
-	base  int64
-	pos   int
-	end   int64 // limit of the walk
-	ahead int   // how much to read at once
+	base  int64  // offset of buf in the file
+	pos   int    // in buf
+	end   int64  // limit of the walk
+	ahead int    // how much to read at once
 }
 
 // reset moves to offset at and limits the walk to end; what is read already is kept.
@@ -42,6 +43,8 @@ func (c *cursor) reset(at, end int64) {
 	c.end = end
 }
 
+// offset is the place in the file of what comes next, left how many bytes the walk still has;
+// negative where a reset went beyond its end.
 func (c *cursor) offset() int64 { return c.base + int64(c.pos) }
 func (c *cursor) left() int64   { return c.end - c.offset() }
 

@@ -28,6 +28,7 @@ func Dump(w io.Writer, r *Reader) error {
 	return d.w.Flush()
 }
 
+// A dumper prints lines; the first error of the writer stays in w.
 type dumper struct{ w *bufio.Writer }
 
 // line indents by two blanks a level. Errors of the writer are told by Flush.

@@ -74,8 +74,7 @@ func isMessage(b []byte) bool {
 	return true
 }
 
-// editMessage edits the texts of a message in place.
-// editMessage expects what isMessage has accepted.
+// editMessage edits the texts of a message in place. It expects what isMessage has accepted.
 func editMessage(b []byte, edit func(string) string, depth int) {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)

@@ -88,6 +88,7 @@ func (r *Reader) sessionDetails(b []byte) {
 	}
 }
 
+// Field numbers are those of the .proto files; a later message replaces single values.
 func (s *System) places() places {
 	return places{1: &s.OS, 2: &s.Build, 3: &s.Processor, 4: &s.Architecture, 5: &s.Name}
 }

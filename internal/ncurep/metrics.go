@@ -86,7 +86,7 @@ func skipInstances(b []byte) (int, []byte) {
 }
 
 // decodeInstances reads the elements of a metric's list. n was counted over
-// elements that are there.
+// elements that are there. A value that cannot be read stays zero in its element.
 func decodeInstances(b []byte, n int) []Instance {
 	out := make([]Instance, 0, n)
 	for len(b) > 0 && len(out) < n {
@@ -150,6 +150,7 @@ func (r *Reader) usedNames() []string {
 	return names
 }
 
+// shownNames are those that ncu prints: units go by them.
 func shownNames(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !shown(name) })
 }

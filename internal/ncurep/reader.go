@@ -34,7 +34,8 @@ const (
 	knownVersion = 7
 )
 
-// errFormat is in the chain of errors about files that are no .ncu-rep at all.
+// errFormat is in the chain of errors about files that are no .ncu-rep at all. Damage within
+// one is no error, but a Warning.
 var errFormat = errors.New("not an Nsight Compute report")
 
 // Options choose what is decoded. The zero value reads launches and the
@@ -70,14 +71,16 @@ type Reader struct {
 	info   Info
 	// strings is the table of all blocks; metrics name themselves by an index into it.
 	strings  []string
-	wanted   []int8 // per string: 0 not asked yet, 1 wanted, -1 not
-	used     []bool // per string: a metric of a result read so far has that name
-	units    map[string]string
-	blocks   []block
-	warnings []Warning
+	wanted   []int8            // per string: 0 not asked yet, 1 wanted, -1 not
+	used     []bool            // per string: a metric of a result read so far has that name
+	units    map[string]string // by name, made when the first is asked for
+	blocks   []block           // that have results or sources, in the order in which ncu shows them
+	warnings []Warning         // at most a hundred, and one that says so
 	// interned shares texts that results repeat; see intern.
 	interned map[string]string
 
+	// The rest is where Next stands. Before the first call, and behind the last result, no
+	// block is open.
 	cur     cursor
 	block   int    // index of the block being read
 	kind    int    // of the next message in it
@@ -191,6 +194,7 @@ func (r *Reader) Lost() []Warning { return lostOf(r.warnings) }
 // Lost are the warnings that tell of something that was not read.
 func (r *Report) Lost() []Warning { return lostOf(r.Warnings) }
 
+// lostOf leaves the list as it is.
 func lostOf(list []Warning) []Warning {
 	return slices.DeleteFunc(slices.Clone(list), func(w Warning) bool { return w.Lost == 0 })
 }

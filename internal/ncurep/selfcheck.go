@@ -51,6 +51,7 @@ type Difference struct {
 	Ours   string
 }
 
+// String is one line for the terminal.
 func (d Difference) String() string {
 	return fmt.Sprintf("result %s, %s (%s units): ncu %q, deepprof %q", d.Result, d.Column, d.Units, d.Vendor, d.Ours)
 }
@@ -208,6 +209,7 @@ func (c *Check) row(units, result string, header, theirs, ours []string) {
 	}
 }
 
+// add notes a cell on which both do not agree.
 func (c *Check) add(units, result, column, theirs, ours string) {
 	c.Differences = append(c.Differences, Difference{units, result, column, theirs, ours})
 }
