@@ -192,7 +192,7 @@ func (c *Comparison) Apply(rules []Rule) error {
 	return nil
 }
 
-// names are those that a rule could have meant.
+// names are those that a rule could have meant: of its kind and metric, with repetitions.
 func (c *Comparison) names(rule *Rule) []string {
 	var names []string
 	for i := range c.Rows {
@@ -213,7 +213,7 @@ func worse(a, b Outcome) Outcome {
 	return Pass
 }
 
-// matches tells whether a rule is about a row. A kernel with a row for each
+// matches tells whether a rule is about a row; an expression may match a part of a name. A kernel with a row for each
 // launch configuration is meant with all of them.
 func (rule *Rule) matches(r *Row) bool {
 	switch {

@@ -20,7 +20,8 @@ func (c config) String() string {
 	return fmt.Sprintf("%dx%dx%d/%dx%dx%d", c.grid[0], c.grid[1], c.grid[2], c.block[0], c.block[1], c.block[2])
 }
 
-// A launched is one kernel with one grid and block in one run.
+// A launched is one kernel with one grid and block in one run; both are 0 where the run did
+// not launch it. ns is GPU time.
 type launched struct {
 	calls, ns int64
 }
@@ -127,7 +128,8 @@ const (
 	enoughOfName = 0.4
 )
 
-// matchAlike pairs what only one side has.
+// matchAlike pairs what only one side has. A kernel is in one pair at most, and every one is
+// in one: those that nothing is like stand alone.
 func matchAlike(gone, added []*kernelSum) []pair {
 	var found []pair
 	for _, x := range gone {

@@ -41,7 +41,8 @@ func (c *Comparison) Lines(kind Kind) []Line {
 	return lines
 }
 
-// The row is that of c and is valid until rows are left out or sorted.
+// find is nil where there is none. The row is that of c and is valid until rows are left out
+// or sorted.
 func (c *Comparison) find(k Key) *Row {
 	for i := range c.Rows {
 		if c.Rows[i].Key == k {

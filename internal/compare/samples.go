@@ -29,7 +29,7 @@ type series struct {
 	alike  float64
 }
 
-// worth is the share of the GPU time below which kernels, regions, layers and operators are
+// worth is the share, 0 to 1, of the GPU time below which kernels, regions, layers and operators are
 // left out: the resolution of their times says nothing, and each would make every other
 // verdict harder.
 const worth = 0.001
@@ -57,7 +57,8 @@ func collect(side []Run, operators Clock) *samples {
 	return s
 }
 
-// add notes the value of one run.
+// add notes the value of one run. A run gives at most one value by each clock; the largest
+// weight of all runs counts.
 func (s *samples) add(k Key, clock Clock, v, weight float64) {
 	x := s.of[k]
 	if x == nil {

@@ -65,7 +65,7 @@ func (c *Comparison) falls(base, fresh []Run, pairs []pair) []Fall {
 	}
 	f, ok = kernelFall(base, fresh, pairs)
 	add(f, ok, c.find(Key{Total, "", GPUTime}))
-	f, ok = operatorFall(base, fresh)
+	f, ok = fallOf("operators", base, fresh, operatorSums)
 	add(f, ok, wholeGPU(base, fresh))
 	return out
 }
@@ -105,29 +105,39 @@ func (f *Fall) close(of *Row) {
 // closing tells the part that close added.
 func (p *FallPart) closing() bool { return p.Kind == "median" || p.Kind == "unprofiled" }
 
-// A part is named by its kind and ID.
+// A partKey names a part by its kind and ID, as FallPart has them.
 type partKey struct{ kind, id string }
 
-// splitFall divides wall time into busy and idle parts.
-func splitFall(of string, base, fresh []Run, split func(*analysis.Result) map[partKey]int64) (Fall, bool) {
-	a, okA := sumSplits(base, split)
-	b, okB := sumSplits(fresh, split)
+// fallOf divides what the sums of both sides are; false where a side has none.
+func fallOf(of string, base, fresh []Run, sums func([]Run) (map[partKey]int64, bool)) (Fall, bool) {
+	a, okA := sums(base)
+	b, okB := sums(fresh)
 	if !okA || !okB {
 		return Fall{}, false
 	}
 	return fall(of, means(a, len(base)), means(b, len(fresh))), true
 }
 
-// fall joins the parts of both sides.
+// splitFall divides wall time into busy and idle parts.
+func splitFall(of string, base, fresh []Run, split func(*analysis.Result) map[partKey]int64) (Fall, bool) {
+	return fallOf(of, base, fresh, func(side []Run) (map[partKey]int64, bool) { return sumSplits(side, split) })
+}
+
+// fall joins the parts of both sides; one that a side lacks is 0 there.
 func fall(of string, a, b map[partKey]int64) Fall {
 	f := Fall{Of: of, Parts: []FallPart{}}
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)
-	for _, k := range slices.SortedFunc(maps.Keys(keys), func(x, y partKey) int { return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.id, y.id)) }) {
+	for _, k := range sortedParts(keys) {
 		f.add(FallPart{Kind: k.kind, Name: k.id, BaseNS: a[k], NewNS: b[k]})
 	}
 	f.sort()
 	return f
+}
+
+// sortedParts make falls the same in every run.
+func sortedParts(of map[partKey]int64) []partKey {
+	return slices.SortedFunc(maps.Keys(of), func(x, y partKey) int { return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.id, y.id)) })
 }
 
 // add keeps BaseNS and NewNS the sums of the parts.
@@ -234,7 +244,8 @@ func commonStages(base, fresh []Run) []string {
 	return names
 }
 
-// sumSplits adds the parts of all runs; false where one has none.
+// sumSplits adds the parts of all runs, in ns; false where one has none, since the mean of the
+// others would be of other runs than the row.
 func sumSplits(side []Run, split func(*analysis.Result) map[partKey]int64) (map[partKey]int64, bool) {
 	sums := map[partKey]int64{}
 	for _, r := range side {
@@ -256,7 +267,7 @@ func sumSplits(side []Run, split func(*analysis.Result) map[partKey]int64) (map[
 // rounding down leaves goes to those that lost most.
 func means(sums map[partKey]int64, n int) map[partKey]int64 {
 	out, total, given := map[partKey]int64{}, int64(0), int64(0)
-	keys := slices.SortedFunc(maps.Keys(sums), func(x, y partKey) int { return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.id, y.id)) })
+	keys := sortedParts(sums)
 	for _, k := range keys {
 		total += sums[k]
 		out[k] = floorDiv(sums[k], int64(n))
@@ -342,18 +353,8 @@ func gpuTime(r *analysis.Result) int64 {
 	return r.Totals.KernelNS
 }
 
-// operatorFall divides the GPU time of the whole timeline by the innermost range,
-// mostly an operator, that launched it.
-func operatorFall(base, fresh []Run) (Fall, bool) {
-	a, okA := operatorSums(base)
-	b, okB := operatorSums(fresh)
-	if !okA || !okB {
-		return Fall{}, false
-	}
-	return fall("operators", means(a, len(base)), means(b, len(fresh))), true
-}
-
-// It reports false where a run has no ranges of operators.
+// operatorSums divides the GPU time of the whole timeline by the innermost range, mostly an
+// operator, that launched it. It reports false where a run has no ranges of operators.
 func operatorSums(side []Run) (map[partKey]int64, bool) {
 	sums := map[partKey]int64{}
 	for _, r := range side {

@@ -41,7 +41,7 @@ const (
 	Absorbed = "absorbed" // the query is multiplied with kv_b_proj instead
 )
 
-// Steps is the number of decode passes.
+// Steps is the number of decode passes; 0 where nothing, or one token, is generated.
 func (s Shape) Steps() int64 { return max(0, s.New-1) }
 
 // bits of one element, by every name that configs use.
@@ -72,7 +72,7 @@ func (m *Model) cacheType(s Shape) string { return cmp.Or(s.CacheDType, m.kvType
 // maxTokens bounds the tokens of a shape.
 const maxTokens = 1 << 40
 
-// check fills in the defaults of a shape and says what of it cannot be. The copy that
+// check fills in the defaults of a shape and says what of it cannot be for the model. The copy that
 // it returns is the one to count.
 func (s Shape) check(m *Model) (Shape, error) {
 	if s.Batch == 0 {
@@ -165,7 +165,7 @@ func (t *tally) matrix(name string, rows int64, list ...linear) {
 	}
 }
 
-// plain reads parameters that no matrix product uses.
+// plain reads parameters that no matrix product uses; they are never quantized.
 func (t *tally) plain(n int64) { t.weights += float64(n) * t.dense }
 
 // pairs multiplies queries with keys and probabilities with values.
@@ -181,7 +181,7 @@ func (t *tally) conv(name string, batch int64, c conv) {
 	t.plain(c.params())
 }
 
-// reach is how far the queries of one sequence see in a layer. pairs are of a
+// A reach is how far the queries of one sequence see in a layer. pairs are of a
 // query and a key, keys those that a pass takes out of the cache, summed over
 // the passes; full is what the kernels are handed.
 type reach struct{ pairs, fullPairs, keys, fullKeys int64 }
@@ -206,7 +206,7 @@ func (s Shape) ofPass(rows, first int64) func(span) reach {
 }
 
 // ofSteps is the reach of steps passes of one token, the first of which sees
-// first keys.
+// first keys. Numbers are summed over the passes.
 func (s Shape) ofSteps(steps, first int64) func(span) reach {
 	return func(p span) reach {
 		n := p.pairs(steps, first)
@@ -254,7 +254,7 @@ func (d *decoder) pass(t *tally, s Shape, rows int64, of func(span) reach) {
 	}
 }
 
-// logits runs the head over rows tokens of the whole batch.
+// logits runs the head over rows tokens of the whole batch; a tied head reads the embedding.
 func (d *decoder) logits(t *tally, rows int64) {
 	t.matrix(Head, rows, d.headLinear())
 }

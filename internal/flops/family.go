@@ -49,7 +49,7 @@ func (r rule) of(o *object, otherwise bool) bool {
 	return r(o)
 }
 
-// A normKind is what a norm has parameters for.
+// A normKind is what a norm has parameters for. Norms take no FLOPs that are counted.
 type normKind int
 
 const (
@@ -265,7 +265,7 @@ var families = map[string]family{
 	"lfm2":         {attentionNorm: headNorm, recurs: unlisted("full_attn_idxs"), state: shortConv, defaults: tied},
 }
 
-// aliases are model types that are built like another.
+// aliases are model types that are built like another. They may not be aliases in turn.
 var aliases = map[string]string{"kimi_k2": "deepseek_v3", "smollm": "llama", "ministral": "mistral", "RefinedWeb": "falcon", "RefinedWebModel": "falcon"}
 
 // familyOf finds what is known of a model_type. The text part of a larger

@@ -34,7 +34,7 @@ func (r *recurrent) withConv(channels, kernel int64, bias bool) *recurrent {
 	return r
 }
 
-// A state of inner x size: a multiplication to decay it, an outer product to add
+// stateUpdate is for a state of inner x size: a multiplication to decay it, an outer product to add
 // the input, a product to read it.
 func stateUpdate(inner, size int64) int64 { return mul(5, inner, size) }
 
@@ -148,7 +148,7 @@ func unlisted(key string) func(*object, int64) bool {
 	return func(o *object, i int64) bool { return !slices.Contains(o.sizes(key), i) }
 }
 
-// linearLayers: layer_types, or attention in every n-th.
+// linearLayers: layer_types, or attention in every n-th. Kimi's own list counts layers from 1.
 func linearLayers(o *object, i int64) bool {
 	if types := o.list("layer_types"); int64(len(types)) > i {
 		return types[i] == "linear_attention"

@@ -178,7 +178,8 @@ type Growth struct {
 	Bytes   int64 `json:"bytes"`
 }
 
-// Cache is the key-value cache.
+// Cache is the key-value cache, with the states of recurrent layers. Sizes are bytes in the
+// type that the shape, or the config, keeps them in.
 type Cache struct {
 	BytesPerToken int64 `json:"bytes_per_token"` // of one sequence, as transformers caches it
 	// ExpandedBytesPerToken is what caching the keys and values of all heads
@@ -193,7 +194,7 @@ type Cache struct {
 	EndBytes     int64 `json:"end_bytes"`
 }
 
-// Stage finds a stage by its name.
+// Stage finds a stage by its name; false where the session has none of it.
 func (r *Report) Stage(name string) (Stage, bool) {
 	for _, s := range r.Stages {
 		if s.Name == name {
@@ -219,7 +220,8 @@ type Row struct {
 	Note string `json:"-"`
 }
 
-// Rows is the report as a table.
+// Rows is the report as a table: each stage, followed by its components. A part of a stage is
+// named STAGE/PART, and its work is in the row of the stage as well.
 func (r *Report) Rows() []Row {
 	var out []Row
 	for _, s := range r.Stages {

@@ -213,7 +213,8 @@ func (t *table) head(at int, text string) {
 	}
 }
 
-// finish turns the rows of the table read so far into results.
+// finish turns the rows of the table read so far into results. It may be called for a table
+// without rows.
 func (t *table) finish() {
 	rows := t.rows
 	t.rows, t.byID = nil, map[string]*Result{}

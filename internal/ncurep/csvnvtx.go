@@ -31,7 +31,8 @@ func (n *NVTX) parsePushPop(cell string, thread *uint32) {
 	}
 }
 
-// parseStartEnd reads a cell such as ` "7:dom:name:...x6" `.
+// parseStartEnd reads a cell such as ` "7:dom:name:...x6" `. One of another form is passed
+// over, as by parsePushPop.
 func (n *NVTX) parseStartEnd(cell string) {
 	for _, text := range quotedTexts(cell) {
 		id, rest, ok := strings.Cut(text, ":")

@@ -36,7 +36,8 @@ func (t *table) cell(r record, name string) string {
 	return ""
 }
 
-// result makes the result that a row describes.
+// result makes the result that a row describes, without its metrics. The error names the cell
+// that cannot be read; such a row is lost.
 func (t *table) result(r record) (*Result, error) {
 	id, err := strconv.Atoi(t.cell(r, "ID"))
 	if err != nil || id < 0 {
@@ -79,7 +80,8 @@ func (r *Result) setName(name string) {
 	}
 }
 
-// wideRow reads a row of a raw page, one result with all its metrics.
+// wideRow reads a row of a raw page, one result with all its metrics. A cell that cannot be
+// read costs its metric, not the row.
 func (t *table) wideRow(r record, l metric.Locale) {
 	res, err := t.result(r)
 	if err != nil {
@@ -136,7 +138,8 @@ func (t *table) value(r record, m *Metric, cell, unit string, l metric.Locale) b
 	return true
 }
 
-// longRow reads a row of a details page: a metric, or a rule's message.
+// longRow reads a row of a details page: a metric, or a rule's message. Rows of one result
+// have its ID and process, and need not follow each other.
 func (t *table) longRow(r record, l metric.Locale) {
 	key := t.cell(r, "ID") + "\x00" + t.cell(r, "Process ID")
 	res := t.byID[key]

@@ -50,7 +50,7 @@ type System struct {
 	OS, Build, Processor, Architecture, Name string // Name is the host name
 }
 
-// Property is a name with its text.
+// Property is a name with its text, both as the vendor's tool wrote them.
 type Property struct{ Name, Value string }
 
 // Device is a GPU of the machine.
@@ -82,7 +82,8 @@ const (
 // String returns the name that ncu prints for results without a name of their own.
 func (k ResultKind) String() string { return [...]string{"kernel", "range", "cmdlist", "graph"}[k] }
 
-// Dim3 is a CUDA extent.
+// Dim3 is a CUDA extent, in blocks of a grid or threads of a block. The zero value was not
+// stored: a real extent has at least 1 in each direction.
 type Dim3 struct{ X, Y, Z uint64 }
 
 // String prints the extent as ncu does.
@@ -155,6 +156,7 @@ type Metric struct {
 	NumInstances int
 	Section      string // of a details page: the section that shows it, and Name is its label
 
+	// unit is only meant where hasUnit is set: "" is a unit, too.
 	unit    string
 	hasUnit bool
 }
@@ -169,7 +171,8 @@ func (m *Metric) Unit() string {
 }
 
 // Instance is one value out of which a metric is made. ID is a program
-// counter, a time stamp, a text or absent, depending on the metric.
+// counter, a time stamp, a text or absent, depending on the metric. The value is in the unit
+// of the metric.
 type Instance struct{ ID, Value metric.Value }
 
 // NVTX is the state of the annotations at the launch.
@@ -212,7 +215,8 @@ type NVTXRange struct {
 	Message     string
 }
 
-// Frame is one CPU stack frame of the launching call.
+// Frame is one CPU stack frame of the launching call. Names are empty where nothing tells
+// them.
 type Frame struct {
 	Module, Function, File string
 	PC                     uint64 // address in the process
@@ -229,10 +233,11 @@ type Section struct {
 	Metrics     []string        // every metric that the definition mentions, in order, once
 }
 
-// SectionMetric is one row of a section's header table.
+// SectionMetric is one row of a section's header table: the name of a metric, which the result
+// need not have, and the words that ncu shows for it.
 type SectionMetric struct{ Name, Label string }
 
-// RuleResult is what one rule said about a result.
+// RuleResult is what one rule said about a result. The texts are NVIDIA's.
 type RuleResult struct {
 	// Identifier is the vendor's ID of the rule; DisplayName is for people.
 	Identifier  string
@@ -289,7 +294,7 @@ type RuleMessage struct {
 	Focus   []FocusMetric // metrics that it is about
 }
 
-// Speedup is an estimate in percent, from 0 to 100.
+// Speedup is an estimate of the vendor's in percent, from 0 to 100; nobody has checked it.
 type Speedup struct {
 	Type  SpeedupType
 	Value float64
@@ -323,7 +328,7 @@ type Warning struct {
 	What   fact.Fact // with the place among its parameters
 }
 
-// placed is a warning whose fact also tells its place.
+// placed is a warning whose fact also tells its place, in the parameters line or offset.
 func placed(w Warning) Warning {
 	if w.Line > 0 {
 		w.What = w.What.With(fact.Count("line", w.Line))

@@ -62,7 +62,7 @@ func (r *Reader) nvtxThread(b []byte, domains map[uint64]domain, n *NVTX) bool {
 	return ok
 }
 
-// nvtxOpen adds the start/end ranges of one domain.
+// nvtxOpen adds the start/end ranges of one domain; false for damage, with those before it.
 func (r *Reader) nvtxOpen(b []byte, domains map[uint64]domain, n *NVTX) bool {
 	var id uint64
 	ok := decode(b, places{1: &id})

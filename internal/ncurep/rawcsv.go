@@ -52,7 +52,8 @@ func formatRawCSV(w io.Writer, rep *Report, f metric.Format) error {
 	return out.Flush()
 }
 
-// rawTable is the raw page before it is written.
+// rawTable is the raw page before it is written. Rows are the results of the report, in its
+// order.
 type rawTable struct {
 	rep    *Report
 	format metric.Format
@@ -109,7 +110,8 @@ func shown(name string) bool {
 	return !strings.HasPrefix(name, "breakdown:") && !strings.HasPrefix(name, "group:") && !strings.HasPrefix(name, "regex:")
 }
 
-// column goes through the values of a metric that there are.
+// column goes through the values of a metric that there are, by row; results without it are
+// passed over.
 func (t *rawTable) column(j int) func(yield func(metric.Value) bool) {
 	return func(yield func(metric.Value) bool) {
 		for _, row := range t.values {

@@ -33,7 +33,8 @@ var layouts = [4]layout{
 // maxResultField is the largest field number in layouts.
 const maxResultField = 28
 
-// A part decodes a message of a result and reports whether it was sound.
+// A part decodes a message of a result and reports whether it was sound. What it could read
+// before the damage is in the result all the same.
 type part func([]byte) bool
 
 // places are those of a result's fields. What the options leave out has none.
@@ -75,11 +76,13 @@ func (r *Reader) places(res *Result) places {
 	return to
 }
 
-// launchInfo takes the extents of the first function of a command list.
+// launchInfo takes the extents of the first function of a command list; those of further ones
+// are not kept.
 func (res *Result) launchInfo(b []byte) bool {
 	return !res.Grid.IsZero() || decode(b, places{1: res.Grid.places(), 2: res.Block.places()})
 }
 
+// Both are the places of a message of their own in a result.
 func (d *Dim3) places() places { return places{1: &d.X, 2: &d.Y, 3: &d.Z} }
 
 func (f *Frame) places() places {
@@ -109,7 +112,8 @@ func (r *Reader) Next() (*Result, error) {
 	return nil, io.EOF
 }
 
-// nextMessage finds the next result in a block, past the sources before it.
+// nextMessage finds the next result in a block, past the sources before it; false behind the
+// last, and where the block is damaged, which it warns of.
 func (r *Reader) nextMessage(b *block) (at, size int64, ok bool) {
 	end := b.at + b.have
 	if !r.started {
@@ -151,7 +155,8 @@ func (r *Reader) skipSources(b *block, end int64) bool {
 	return true
 }
 
-// message reads the length in front of the message at r.at.
+// message reads the length in front of the message at r.at, and tells where it lies; false,
+// with a warning, for one that reaches beyond end. It does not move r.at.
 func (r *Reader) message(end int64) (at, size int64, ok bool) {
 	c := &r.cur
 	c.reset(r.at, end)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// rule decodes a RuleResult.
+// rule decodes a RuleResult; false for damage, with what could be read.
 func (r *Reader) rule(b []byte) (RuleResult, bool) {
 	var rr RuleResult
 	ok := r.decode(b, places{1: &rr.Identifier, 2: &rr.DisplayName, 3: places{1: rr.item}, 4: &rr.Section})

@@ -17,4 +17,5 @@ func decodeSection(b []byte) (Section, bool) {
 	return s, ok
 }
 
+// places are those of a row of the header table.
 func (m *SectionMetric) places() places { return places{1: &m.Name, 2: &m.Label} }

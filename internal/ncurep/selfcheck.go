@@ -170,7 +170,8 @@ func lazyCells(line string) []string {
 	return cells
 }
 
-// adopt takes over the units that an older ncu guessed.
+// adopt takes over the units that an older ncu guessed, and counts them: nobody knows them all
+// beforehand.
 func (t *rawTable) adopt(header, units []string, c *Check) {
 	for i, name := range header {
 		j := i - len(t.fixed)

@@ -27,7 +27,7 @@ func (r *Reader) sources() []Source {
 	return out
 }
 
-// source reports false for an empty entry.
+// source describes an entry as far as it can be read; false for an empty one.
 func (r *Reader) source(at, size int64) (Source, bool) {
 	s := Source{Size: size}
 	if size == 0 {
@@ -44,7 +44,7 @@ func (r *Reader) source(at, size int64) (Source, bool) {
 	return s, true
 }
 
-// sourceField adds up the sizes of the contents and skips them.
+// sourceField adds up the sizes of the contents, in bytes, and skips them.
 func (r *Reader) sourceField(s *Source) error {
 	f, size, err := r.cur.field()
 	if err != nil {

@@ -140,7 +140,8 @@ func stripSource(c *cursor, end int64) ([]byte, error) {
 	return kept, nil
 }
 
-// withPayloadSize replaces the payload size of a block header.
+// withPayloadSize replaces the payload size of a block header, in bytes. The header is sound:
+// stripBlock has decoded it.
 func withPayloadSize(header []byte, size uint64) []byte {
 	var out []byte
 	for b := header; len(b) > 0; {
