@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,7 +63,8 @@ type Input struct {
 
 	counted *flops.Report // of Model
 	regions ModelRegions  // that hold its work
-	capture nsysCapture   // as configured; empty where that is not known
+	capture plan.Nsys     // as configured; zero where that is not known
+	unread  error         // why the plan of the run, or its configuration, cannot be read; nil where it can, or there is none
 
 	kind string         // of a session that ships with deepprof
 	lost []lostTimeline // timelines of which nothing can be used
@@ -154,35 +156,21 @@ func firstOf(paths []string) string {
 	return paths[0]
 }
 
-// configured takes from the configuration of a run what the analysis is about:
-// the regions that it names. Where the file is gone, the choice of launches
-// tells.
+// configured takes from the plan of a run what the analysis is about: the regions that it
+// names, the limit of the overhead, what nsys was asked for. Runs of before plans were stored
+// have their configuration alone, and those without it the choice of launches.
 func (in *Input) configured() {
-	var c struct {
-		Pipeline struct {
-			Workload   struct{ Kind string }
-			Unprofiled struct {
-				Limit float64 `yaml:"overhead_limit"`
-			}
-			Baseline struct { // the name of Unprofiled in older runs
-				Limit float64 `yaml:"overhead_limit"`
-			}
-			Nsys nsysCapture
-			Ncu  struct {
-				CLI struct {
-					Include texts `yaml:"nvtx_include"`
-					Exclude texts `yaml:"nvtx_exclude"`
-				} `yaml:"ncu_cli"`
-			}
-		}
-	}
-	if data, err := readFile(filepath.Join(in.Run, runs.ConfigName)); err == nil && yaml.Unmarshal(data, &c) == nil {
-		cli := &c.Pipeline.Ncu.CLI
-		in.Include, in.Exclude, in.kind = cli.Include, cli.Exclude, c.Pipeline.Workload.Kind
-		in.Thresholds.Overhead, in.capture = cmp.Or(c.Pipeline.Unprofiled.Limit, c.Pipeline.Baseline.Limit), c.Pipeline.Nsys
+	p, err := runs.PlanOf(in.Run)
+	if p != nil {
+		in.Include, in.Exclude, in.kind = p.Pipeline.Ncu.CLI.NVTXInclude, p.Pipeline.Ncu.CLI.NVTXExclude, p.Pipeline.Workload.Kind
+		in.Thresholds.Overhead, in.capture = p.Pipeline.Unprofiled.OverheadLimit, p.Pipeline.Nsys
 		return
 	}
-	if in.Targets == "" {
+	known := false
+	if err == nil {
+		known, err = in.configuredByFile()
+	}
+	if in.unread = err; known || in.Targets == "" {
 		return
 	}
 	if data, err := readFile(in.Targets); err == nil {
@@ -192,9 +180,51 @@ func (in *Input) configured() {
 	}
 }
 
+// configuredByFile reads config.yaml of a run without a stored plan, which only older ones are;
+// false where it is not there or not sound.
+func (in *Input) configuredByFile() (bool, error) {
+	var c struct {
+		Pipeline struct {
+			Workload             struct{ Kind string }
+			Unprofiled, Baseline struct { // the older name of Unprofiled
+				Limit float64 `yaml:"overhead_limit"`
+			}
+			Nsys struct {
+				Trace   texts
+				Sample  string
+				Context string `yaml:"cpuctxsw"`
+				Graphs  string `yaml:"cuda_graph_trace"`
+				Extra   texts  `yaml:"extra_args"`
+			}
+			Ncu struct {
+				CLI struct {
+					Include texts `yaml:"nvtx_include"`
+					Exclude texts `yaml:"nvtx_exclude"`
+				} `yaml:"ncu_cli"`
+			}
+		}
+	}
+	data, err := readFile(filepath.Join(in.Run, runs.ConfigName))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = yaml.Unmarshal(data, &c)
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", runs.ConfigName, err)
+	}
+	cli, nsys := &c.Pipeline.Ncu.CLI, &c.Pipeline.Nsys
+	in.Include, in.Exclude, in.kind = cli.Include, cli.Exclude, c.Pipeline.Workload.Kind
+	in.Thresholds.Overhead = cmp.Or(c.Pipeline.Unprofiled.Limit, c.Pipeline.Baseline.Limit)
+	in.capture = plan.Nsys{Trace: nsys.Trace, Sample: nsys.Sample, CPUCtxSw: nsys.Context, CUDAGraphTrace: nsys.Graphs, ExtraArgs: nsys.Extra}
+	return true, nil
+}
+
 // texts are a list, or one text alone.
 type texts []string
 
+// UnmarshalYAML reads both; "" is no text.
 func (t *texts) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		var one string
@@ -265,6 +295,7 @@ func (in *Input) addMetrics(path string) error {
 // maxRead bounds the files of a run that are read as a whole.
 const maxRead = 2 << 30
 
+// readFile reads a file of a run, also a compressed one.
 func readFile(path string) ([]byte, error) { return format.ReadFile(path, maxRead) }
 
 // rel names a file relative to the run, or by its base name.

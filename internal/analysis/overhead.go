@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
@@ -87,17 +88,17 @@ func (cn *conclusion) tellOverhead() {
 
 // lighter says which preset slows a stage less, or that none does.
 func (cn *conclusion) lighter(s *Stage) fact.Fact {
-	costs := cn.in.capture.costs()
+	slows := costs(&cn.in.capture)
 	switch {
 	case s.GraphKernels > 0:
 		return fact.New(UseLight)
 	case slices.ContainsFunc(cn.res.Stages, func(x Stage) bool { return x.GraphKernels > 0 && x.Overhead != nil && *x.Overhead > cn.th.Overhead }):
 		return fact.New(onlyClean) // the advice is on the other stage
-	case len(costs) > 0:
-		return fact.New(UseDefault, fact.Names("costs", fact.KindKey, costs))
-	case cn.res.Sampling != nil && cn.in.capture.tracesCUDA():
+	case len(slows) > 0:
+		return fact.New(UseDefault, fact.Names("costs", fact.KindKey, slows))
+	case cn.res.Sampling != nil && tracesCUDA(&cn.in.capture):
 		return fact.New(UseSampled)
-	case cn.in.capture.Graphs == "graph":
+	case cn.in.capture.CUDAGraphTrace == "graph":
 		return fact.New(lightAlready)
 	}
 	return fact.New(lightNoBetter)
@@ -117,25 +118,18 @@ func (cn *conclusion) tellServerOverhead() {
 	cn.notes.warn(serverOverhead, fact.Share("overhead", *s.Collecting.PerToken), fact.Because("advice", cn.lighter(&Stage{GraphKernels: int64(graphs)})))
 }
 
-// A nsysCapture is what a run asked nsys for.
-type nsysCapture struct {
-	Trace   texts
-	Sample  string
-	Context string `yaml:"cpuctxsw"`
-	Graphs  string `yaml:"cuda_graph_trace"`
-	Args    texts  `yaml:"extra_args"`
-}
-
-func (c *nsysCapture) tracesCUDA() bool {
+// tracesCUDA tells whether nsys was asked for the calls and the work of CUDA, as it is unless
+// told otherwise.
+func tracesCUDA(c *plan.Nsys) bool {
 	return len(c.Trace) == 0 || slices.ContainsFunc(c.Trace, func(t string) bool { return strings.HasPrefix(t, "cuda") })
 }
 
 // costlyArgs begin the further arguments of nsys that slow a program.
 var costlyArgs = []string{"--cuda-memory-usage", "--cuda-um-", "--cudabacktrace", "--backtrace", "--gpu-metrics", "--python-", "--pytorch", "--event-sample"}
 
-// costs is what it has beside that of the default preset and slows a program:
+// costs is what a capture has beside that of the default preset and slows a program:
 // the names of options, each with a value where that decides.
-func (c *nsysCapture) costs() (out []string) {
+func costs(c *plan.Nsys) (out []string) {
 	for _, t := range c.Trace {
 		if t != "cuda" && t != "nvtx" && t != "none" {
 			out = append(out, "trace="+t)
@@ -144,10 +138,10 @@ func (c *nsysCapture) costs() (out []string) {
 	if c.Sample != "" && c.Sample != "none" {
 		out = append(out, "sample="+c.Sample)
 	}
-	if c.Context != "" && c.Context != "none" {
-		out = append(out, "cpuctxsw="+c.Context)
+	if c.CPUCtxSw != "" && c.CPUCtxSw != "none" {
+		out = append(out, "cpuctxsw="+c.CPUCtxSw)
 	}
-	for _, arg := range c.Args {
+	for _, arg := range c.ExtraArgs {
 		name, value, _ := strings.Cut(arg, "=")
 		if value != "false" && value != "none" && slices.ContainsFunc(costlyArgs, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			out = append(out, name)

@@ -4,9 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -47,19 +49,19 @@ func TestOverhead(t *testing.T) {
 
 // What is lighter is named, and where nothing is, that is said.
 func TestLighterPreset(t *testing.T) {
-	none := nsysCapture{Trace: texts{"cuda", "nvtx"}, Sample: "none", Context: "none", Graphs: "node"}
+	none := plan.Nsys{Trace: []string{"cuda", "nvtx"}, Sample: "none", CPUCtxSw: "none", CUDAGraphTrace: "node"}
 	for _, c := range []struct {
 		graphs  int64
-		capture nsysCapture
+		capture plan.Nsys
 		want    fact.Fact
 	}{
 		{9, none, fact.New(UseLight)},
 		{0, none, fact.New(lightNoBetter)},
-		{0, nsysCapture{}, fact.New(lightNoBetter)},
-		{0, nsysCapture{Graphs: "graph"}, fact.New(lightAlready)},
-		{0, nsysCapture{Trace: texts{"cuda", "nvtx", "osrt"}, Sample: "process-tree", Context: "process-tree", Graphs: "node"}, fact.New(UseDefault, fact.Names("costs", fact.KindKey, []string{"trace=osrt", "sample=process-tree", "cpuctxsw=process-tree"}))},
-		{0, nsysCapture{Args: texts{"--cuda-memory-usage=true", "--cudabacktrace=none", "--stats=true"}}, fact.New(UseDefault, fact.Names("costs", fact.KindKey, []string{"--cuda-memory-usage"}))},
-		{9, nsysCapture{Sample: "process-tree"}, fact.New(UseLight)},
+		{0, plan.Nsys{}, fact.New(lightNoBetter)},
+		{0, plan.Nsys{CUDAGraphTrace: "graph"}, fact.New(lightAlready)},
+		{0, plan.Nsys{Trace: []string{"cuda", "nvtx", "osrt"}, Sample: "process-tree", CPUCtxSw: "process-tree", CUDAGraphTrace: "node"}, fact.New(UseDefault, fact.Names("costs", fact.KindKey, []string{"trace=osrt", "sample=process-tree", "cpuctxsw=process-tree"}))},
+		{0, plan.Nsys{ExtraArgs: []string{"--cuda-memory-usage=true", "--cudabacktrace=none", "--stats=true"}}, fact.New(UseDefault, fact.Names("costs", fact.KindKey, []string{"--cuda-memory-usage"}))},
+		{9, plan.Nsys{Sample: "process-tree"}, fact.New(UseLight)},
 	} {
 		a := analyzerWith(Input{capture: c.capture})
 		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5), Kernels: 10, GraphKernels: c.graphs}}
@@ -129,6 +131,39 @@ func TestOverheadLimitOfTheRun(t *testing.T) {
 		if hasNote(a.notes.warnings, OverheadHigh) != warned || a.res.Method.OverheadLimit != a.th.Overhead {
 			t.Errorf("%s: limit %g, warnings %+v", text, a.res.Method.OverheadLimit, a.notes.warnings)
 		}
+	}
+}
+
+// What the configuration of an older run says and nobody can read is told; that of a run with a
+// plan was refused before it began.
+func TestUnreadableConfiguration(t *testing.T) {
+	in := Input{Run: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(in.Run, runs.ConfigName), []byte("pipeline: {unprofiled: {overhead_limit: abc}}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	in.configured()
+	var n notes
+	readRun(&in, &n)
+	if !hasNote(n.warnings, fileUnreadable) || !strings.Contains(n.warnings[0].Text("error"), "abc") {
+		t.Errorf("%+v", n.warnings)
+	}
+}
+
+// The plan of a run goes before its configuration.
+func TestConfiguredByPlan(t *testing.T) {
+	p := &plan.Plan{}
+	p.Pipeline.Unprofiled.OverheadLimit, p.Pipeline.Ncu.CLI.NVTXInclude = 0.6, []string{"decode"}
+	data, err := plan.Marshal(p)
+	in := Input{Run: t.TempDir()}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(in.Run, runs.PlanName), data, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.configured()
+	if in.unread != nil || in.Thresholds.Overhead != 0.6 || !slices.Equal(in.Include, []string{"decode"}) {
+		t.Errorf("%+v: %v", in, in.unread)
 	}
 }
 

@@ -51,6 +51,9 @@ func readRun(in *Input, n *notes) *runRecord {
 		abs = in.Run
 	}
 	r.source.Run = filepath.Base(abs)
+	if in.unread != nil {
+		n.unreadable(in.unread)
+	}
 	r.readManifest(in, n)
 	r.readEnv(in.Run, n)
 	r.readInputs(in.Run, n)
