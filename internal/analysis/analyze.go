@@ -166,6 +166,7 @@ type emptyError struct {
 	Warnings []Note
 }
 
+// Error names the files, and the first reason that a warning gives.
 func (e *emptyError) Error() string {
 	text := "there is nothing to analyze in " + strings.Join(e.Files, ", ")
 	for _, w := range e.Warnings {
@@ -180,7 +181,7 @@ func (e *emptyError) Error() string {
 }
 
 // refuse fails where nothing could be taken from the files, or nothing from one
-// that was named.
+// that was named. It comes after all steps that take something.
 func (a *analyzer) refuse(tl *timed, c *counters) error {
 	if tl != nil || len(c.counted)+len(c.ranges)+len(a.res.Operators) > 0 || a.self.best() != nil || a.res.Serving != nil {
 		return a.refuseUnused()
@@ -274,6 +275,7 @@ func (tl *timed) timeline() *timeline.Timeline {
 	return tl.t
 }
 
+// newAnalyzer has a result with nothing but its thresholds; take and analyze fill it.
 func newAnalyzer(in Input, by rules) *analyzer {
 	res := newResult(in)
 	res.Method.Thresholds, res.Method.OverheadLimit = by.th.facts(), by.th.Overhead

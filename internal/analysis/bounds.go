@@ -34,6 +34,8 @@ type stageClock struct {
 	others map[*Stage][]otherCall
 }
 
+// newStageClock takes the stages of the result themselves, not a copy: what it tells of a stage
+// is remembered by its address.
 func newStageClock(stages []Stage, tl *timed, self selfTimes) *stageClock {
 	return &stageClock{selfTimes: self, stages: stages, tl: tl}
 }

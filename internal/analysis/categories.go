@@ -169,6 +169,7 @@ type kind struct {
 	rule     string
 }
 
+// of asks the rules once for each name; it is for one goroutine.
 func (k *kinds) of(name string) kind {
 	if got, ok := k.known[name]; ok {
 		return got

@@ -91,7 +91,8 @@ type causeRule struct {
 	test func(*sight) (finding, answer)
 }
 
-// A finding is what a test found: the numbers of the message and the counters.
+// A finding is what a test found: the numbers of the message and the counters. It is only
+// meant where the answer is yes.
 type finding struct {
 	params   []fact.Param
 	evidence []CauseEvidence
@@ -107,7 +108,7 @@ type sight struct {
 	th  *causeThresholds
 }
 
-// causeOf names the cause behind a limiter. The first rule that holds decides;
+// causeOf names the cause behind a limiter of the launch, by its kind. The first rule that holds decides;
 // the order is that of docs/limiter.md. Without a limiter there is no cause.
 func causeOf(l *launch, kind string) *Cause {
 	if kind == "" {
@@ -136,16 +137,17 @@ func causeOf(l *launch, kind string) *Cause {
 	return &Cause{Need: need}
 }
 
-// reaches and stays are evidence that is at least or at most a threshold; told
-// explains.
+// reaches is evidence that is at least a threshold, in the same unit.
 func reaches(metric string, v float64, unit string, threshold float64) CauseEvidence {
 	return CauseEvidence{Metric: metric, Value: v, Unit: unit, Relation: ">=", Threshold: threshold}
 }
 
+// stays is at most the threshold, which is in the unit of the value.
 func stays(metric string, v float64, unit string, threshold float64) CauseEvidence {
 	return CauseEvidence{Metric: metric, Value: v, Unit: unit, Relation: "<=", Threshold: threshold}
 }
 
+// told has no threshold: it explains the others.
 func told(metric string, v float64, unit string) CauseEvidence {
 	return CauseEvidence{Metric: metric, Value: v, Unit: unit}
 }

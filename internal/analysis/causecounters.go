@@ -80,6 +80,8 @@ type causeThresholds struct {
 	RampNS float64
 }
 
+// causeLimits are those of every cause; scripts/validate/causes holds them against kernels
+// that are known to have one.
 var causeLimits = causeThresholds{
 	Used: 0.7, Conflicts: 0.3, Ways: 4, Slice: 0.25, SliceAlone: 0.08, Skew: 3, SkewAlone: 10, Atomics: 0.3, Threads: 0.65, Active: 0.8, Tail: 0.85, Local: 0.3, Host: 0.05, HostFill: 0.2,
 	Reuse: 1.25, Constants: 0.5, Stall: 0.3, Tensor: 0.5, Starved: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: reachedShare, Full: 0.75, RampNS: 2500,
@@ -243,6 +245,7 @@ func (s *sight) waits(reasons ...string) (stallShare, answer) {
 	return stallShare{}, no
 }
 
+// evidence is the stall with the share that makes it matter.
 func (st stallShare) evidence(th *causeThresholds) CauseEvidence {
 	return reaches(st.counter, 100*st.share, "% of a warp's time", 100*th.Stall)
 }

@@ -15,6 +15,7 @@ const (
 	sectionLaunch = "LaunchStats"
 )
 
+// The limiters behind which causes of a kind can stand.
 var (
 	memoryLimits = []string{limitDRAM, limitL2, limitL1, limitMixed, limitLatency, limitOccupancy}
 	idleLimits   = []string{limitSmall, limitLatency, limitOccupancy, limitLaunch}
@@ -129,6 +130,7 @@ func sharedAtomics(s *sight) (finding, answer) {
 		[]CauseEvidence{reaches(counterAtomicPasses, v[0], "passes", s.th.Ways*v[1]), told(counterSharedAtomics, v[1], "inst")}}, yes
 }
 
+// round leaves one digit behind the point, for numbers that are shown.
 func round(x float64) float64 { return math.Round(10*x) / 10 }
 
 // fewBlocks: the grid leaves SMs without work from the start.
@@ -140,10 +142,7 @@ func fewBlocks(s *sight) (finding, answer) {
 	if waves >= 1 {
 		return finding{}, no
 	}
-	f := finding{params: []fact.Param{fact.Share("wave", waves)}, evidence: []CauseEvidence{stays(counterWaves[0], waves, "waves", 1)}}
-	if v, ok := s.several(counterBlocks, counterSMs); ok {
-		f.params = append(f.params, fact.Count("blocks", int64(v[0])), fact.Count("sms", int64(v[1])))
-	}
+	f := s.partOfWave(waves, 1)
 	counter, active, ok := s.active()
 	switch {
 	case !ok:
@@ -162,11 +161,17 @@ func fewWarps(s *sight) (finding, answer) {
 	if !ok || waves > 1-s.th.Occupied {
 		return finding{}, no
 	}
-	f := finding{params: []fact.Param{fact.Share("wave", waves)}, evidence: []CauseEvidence{stays(counterWaves[0], waves, "waves", 1-s.th.Occupied)}}
+	return s.partOfWave(waves, 1-s.th.Occupied), yes
+}
+
+// partOfWave says how much of a wave the grid is, where most would be enough, and its blocks
+// beside the SMs where both are known.
+func (s *sight) partOfWave(waves, most float64) finding {
+	f := finding{params: []fact.Param{fact.Share("wave", waves)}, evidence: []CauseEvidence{stays(counterWaves[0], waves, "waves", most)}}
 	if v, ok := s.several(counterBlocks, counterSMs); ok {
 		f.params = append(f.params, fact.Count("blocks", int64(v[0])), fact.Count("sms", int64(v[1])))
 	}
-	return f, yes
+	return f
 }
 
 // tailWave: the last wave of blocks fills a part of the GPU, and SMs wait for it.
@@ -271,6 +276,7 @@ func uncoalesced(s *sight) (finding, answer) {
 		[]CauseEvidence{told(counter, bytes, "byte-of-32"), stays(counterLoadSectors, 100*used, "percent-of-moved-bytes", 100*s.th.Used)}}, yes
 }
 
+// accessOf tells loads from stores by the counter that decided.
 var accessOf = map[string]string{counterLoadUse: "load", counterStoreUse: "store"}
 
 // manyAtomics: atomics are much of what L2 is asked for, over many addresses.
@@ -283,7 +289,7 @@ func manyAtomics(s *sight) (finding, answer) {
 	return finding{[]fact.Param{fact.Share("part", n/all)}, []CauseEvidence{reaches(counterRed, n, "request", s.th.Atomics*all)}}, yes
 }
 
-// barriers: warps wait for others of their block. A unit that is nearly always busy
+// barriers: most warps wait for others of their block. A unit that is nearly always busy
 // all the same has enough to do.
 func barriers(s *sight) (finding, answer) {
 	if (s.kind == limitCompute || s.kind == limitL1) && s.level(s.kind) >= s.th.Full {
@@ -410,7 +416,8 @@ func occupancyBy(resources ...string) func(*sight) (finding, answer) {
 	}
 }
 
-// resourceParam is what a block, or a thread, takes of a resource.
+// resourceParam is what a block, or a thread, takes of a resource: registers, bytes of shared
+// memory, threads.
 func resourceParam(name string, v float64) fact.Param {
 	switch name {
 	case "launch__registers_per_thread":

@@ -38,7 +38,7 @@ func stagesOf(m *workload.Metrics) []string {
 	return names
 }
 
-// place in an order; what is not in it comes after.
+// place in an order; what is not in it comes after all, and is sorted by its name.
 func place(order []string, name string) int {
 	if i := slices.Index(order, name); i >= 0 {
 		return i
@@ -46,7 +46,8 @@ func place(order []string, name string) int {
 	return len(order)
 }
 
-// timeOf is the distribution of a stage's time per pass, in milliseconds.
+// timeOf is the distribution of a stage's time per pass, in milliseconds; false where the
+// session did not time it. Its mean is there then.
 func timeOf(m *workload.Metrics, stage string) (workload.Distribution, bool) {
 	if m == nil {
 		return workload.Distribution{}, false
@@ -190,6 +191,7 @@ func cudnnVersion(s string) string {
 	return fmt.Sprintf("%d.%d.%d", n/10000, n%10000/100, n%100)
 }
 
+// yesNo is how a shape writes a switch; both are codes.
 func yesNo(b bool) string {
 	if b {
 		return "yes"
@@ -197,7 +199,8 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// aggregates are none without an unprofiled run.
+// aggregates are none without an unprofiled run. Measures come first, in an order for readers,
+// then the times of stages by name.
 func aggregates(m *workload.Metrics) (list []Aggregate) {
 	if m == nil {
 		return nil
@@ -271,8 +274,8 @@ func (w selfTimes) addTo(s *Stage) {
 	}
 }
 
-// substages are those of the vision pipeline in their order; they lie within
-// prefill.
+// substages are those of the vision pipeline in their order, mean milliseconds each; they lie
+// within prefill and are none where the session told none.
 func substages(m *workload.Metrics) []SubMS {
 	if m == nil {
 		return nil

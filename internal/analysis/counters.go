@@ -171,6 +171,7 @@ func (cr *counterReader) describeReport(rep *ncurep.Report) {
 	}
 }
 
+// finite tells numbers that JSON can hold.
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // dims of an extent.
@@ -223,6 +224,7 @@ func typicalOf(list []*launch, ns float64) []*launch {
 	return only(list, func(l *launch) bool { return alike(l.lasts(), near) })
 }
 
+// alike tells durations in nanoseconds that stand for each other, by the rule of package pick.
 func alike(ns, other float64) bool { return pick.Alike(int64(ns), int64(other)) }
 
 // lasts is the time of the launch in the timeline; where that is not known, under

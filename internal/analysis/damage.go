@@ -12,6 +12,7 @@ import (
 // A lostError is a timeline of which nothing is left that can be analyzed.
 type lostError struct{ err error }
 
+// The error is that of the timeline; Analyze looks for the type to go on without it.
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 

@@ -116,6 +116,7 @@ func (d *detailer) add(o *Overview, l *lane, drawn *Lane) {
 	d.Lanes = append(d.Lanes, d.boxes(list, o, after))
 }
 
+// boxes appends sums as events; a sum of one event has no count.
 func (d *detailer) boxes(list []Event, o *Overview, boxes []Box) []Event {
 	for _, b := range boxes {
 		list = append(list, Event{Start: b.Start, Len: b.Len, Busy: b.Busy, Name: d.number(title{name: o.Names[b.Name]}), Count: uint32(b.Count)})
@@ -123,6 +124,7 @@ func (d *detailer) boxes(list []Event, o *Overview, boxes []Box) []Event {
 	return list
 }
 
+// number is the place of a title in Names and Shapes, which are appended to alike.
 func (d *detailer) number(t title) uint32 {
 	n, ok := d.numbers[t]
 	if !ok {

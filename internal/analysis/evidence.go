@@ -30,8 +30,11 @@ type pipe struct {
 	counters []string
 }
 
+// ofElapsed ends the names of counters that are a share of the peak, in percent, over all
+// cycles.
 const ofElapsed = ".avg.pct_of_peak_sustained_elapsed"
 
+// pipes are the math pipes whose use ncu counts; the first counter that a report has decides.
 var pipes = []pipe{
 	{"tensor", []string{"sm__pipe_tensor_cycles_active" + ofElapsed, "sm__pipe_tensor_op_hmma_cycles_active" + ofElapsed,
 		"sm__inst_executed_pipe_tensor" + ofElapsed, "sm__inst_executed_pipe_tensor_op_hmma" + ofElapsed}},
@@ -60,6 +63,7 @@ func (l *launch) stall() (reason, counter string, share float64, ok bool) {
 	return all[0].reason, all[0].counter, all[0].share, true
 }
 
+// An occupancyBound is a counter of how many blocks fit on an SM by one resource.
 type occupancyBound struct{ name, resource string }
 
 // occupancyLimits are the resources that bound the blocks on an SM.

@@ -91,6 +91,7 @@ type exchangeCursor struct {
 	x    exchange1 // the present one; its list is used again for the next
 }
 
+// cursor is before the first exchange of a lane.
 func (l *exchangeLog) cursor(lane int) exchangeCursor {
 	return exchangeCursor{what: l.what, data: l.lanes[lane].data, x: exchange1{queue: l.lanes[lane].queue}}
 }
@@ -128,6 +129,7 @@ type laneTimes struct {
 	ends  []int64
 }
 
+// times goes through the exchanges of a lane without what happened meanwhile.
 func (l *exchangeLog) times(lane int) laneTimes {
 	n := l.lanes[lane].n
 	t := laneTimes{make([]string, 0, n), make([]int64, 0, n)}

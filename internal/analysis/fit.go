@@ -53,6 +53,7 @@ func (r *Result) Unrelated() []Note { return r.warningsOf(timelinesDiffer) }
 // Incomplete are the warnings of inputs that are lost, wholly or in part.
 func (r *Result) Incomplete() []Note { return r.warningsOf(inputUnreadable, inputLost) }
 
+// warningsOf keeps the order of the warnings; the result stays as it is.
 func (r *Result) warningsOf(codes ...fact.Code) []Note {
 	return slices.DeleteFunc(slices.Clone(r.Warnings), func(n Note) bool { return !n.Is(codes...) })
 }
@@ -81,7 +82,7 @@ func baseProgram(name string) string {
 // removed tells a path that redaction put in the place of another.
 func removed(name string) bool { return redact.Removed(path.Base(name)) }
 
-// firstWord is the program of a command line that was not quoted.
+// firstWord is the program of a command line that was not quoted; a path with blanks is cut.
 func firstWord(command string) string {
 	word, _, _ := strings.Cut(command, " ")
 	return word
@@ -183,7 +184,8 @@ func (p *program) compare(timed *program, shared, same float64) fit {
 	return fits
 }
 
-// arguments are those of the program, with the base name of a script.
+// arguments are those of the program, with the base name of a script, so that a folder makes
+// no difference. The program has a command.
 func (p *program) arguments() []string {
 	args, script := slices.Clone(p.command[1:]), p.script()
 	for i := range args {
@@ -234,7 +236,8 @@ func (p *program) text() string {
 }
 
 // sharedKernels counts the kernels of a report, each grid and block by itself,
-// those of them that the timeline has, and those whose name it has.
+// those of them that the timeline has, and those whose name it has. Ranges and graphs do not
+// count.
 func (cr *counterReader) sharedKernels(rep *ncurep.Report) (of, shared, same int) {
 	short := map[string]bool{}
 	for i := range cr.tl.t.Functions {

@@ -27,6 +27,7 @@ func (jb *jobReader) fitTimelines(parts []*recording) {
 	jb.notes.warnFirst(Note{Fact: note, File: first.row.File})
 }
 
+// timelineOf names a timeline that is of another program.
 const timelineOf fact.Code = "timeline-of" // file, program
 
 // unlike tells that two timelines are of different programs: their commands name
@@ -41,7 +42,8 @@ func (p *recording) unlike(other *recording) bool {
 	return p.program != other.program && p.likeness(other) < 0.5
 }
 
-// programText is the command as it was typed, else the name of the process.
+// programText is the command as it was typed, else the name of the process; "?" where neither
+// is known.
 func (p *recording) programText() string {
 	return cmp.Or(p.command, p.program, "?")
 }

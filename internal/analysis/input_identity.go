@@ -41,6 +41,7 @@ func (in *Input) Ordered() []string {
 	return list
 }
 
+// isRank is false where either is not known.
 func isRank(id timeline.Identity, rank *int) bool {
 	return rank != nil && id.Rank != nil && *id.Rank == *rank
 }

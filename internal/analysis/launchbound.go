@@ -13,7 +13,8 @@ import (
 // be for it to come before all else.
 const highShare = 0.1
 
-// stagesNS is how long the stages take together, unprofiled where that is known.
+// stagesNS is how long the stages take together, in nanoseconds of all passes, unprofiled where
+// that is known.
 func (st *stageClock) stagesNS(list []*Stage) (total int64) {
 	for _, s := range list {
 		ns, _ := st.stageNS(s)
@@ -82,7 +83,7 @@ func (cn *conclusion) findMain() {
 	cn.find("main-"+s.Name, weight, codeStageBusy, params...)
 }
 
-// gpusOf is how many GPUs run kernels of a stage.
+// gpusOf is how many GPUs run kernels of a stage; 1 where that is not known.
 func (st *stageClock) gpusOf(s *Stage) int {
 	if st.tl == nil || st.tl.t == nil || len(st.tl.devices()) < 2 {
 		return 1
@@ -123,6 +124,7 @@ func (st *stageClock) timesOf(s *Stage) (ns int64, times string) {
 	return ns, timesNsys
 }
 
+// timesParam names the run that a time is of: timesClean or timesNsys.
 func timesParam(times string) fact.Param { return fact.ID("times", "times", times) }
 
 // mainKernel is the one that takes more than half of the GPU time of a stage,

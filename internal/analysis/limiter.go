@@ -156,6 +156,7 @@ type reading struct {
 	level               float64 // 0 to 1
 }
 
+// evidence gives the level in percent, as the counter has it.
 func (r reading) evidence(threshold fact.Fact) Evidence {
 	return Evidence{Metric: r.counter, Value: r.level * 100, Unit: "%", Threshold: threshold}
 }
@@ -164,6 +165,7 @@ func (r reading) evidence(threshold fact.Fact) Evidence {
 func atLeast(share float64) fact.Fact { return fact.New(codeAtLeast, fact.Share("value", share)) }
 func below(share float64) fact.Fact   { return fact.New(codeBelow, fact.Share("value", share)) }
 
+// unitParam names a unit by its ID in Limiter.Units.
 func unitParam(key, id string) fact.Param { return fact.ID(key, "unit", id) }
 
 // decide is the decision of docs/limiter.md.
@@ -252,6 +254,7 @@ func (l *launch) readings() (all []reading, missing string) {
 // and being near to it says less than what warps wait for.
 func (r reading) unnamed() bool { return r.unit == unitIssue || r.unit == unitSM }
 
+// tensor tells the tensor pipe, whatever type it works in.
 func (r reading) tensor() bool { return strings.HasPrefix(r.unit, unitTensor) }
 
 // share is a percentage of a peak as a share. Counters of several passes can come

@@ -52,6 +52,7 @@ type UnusedError struct {
 	Why    error    // where it is not about stages
 }
 
+// Error names the file and why nothing of it could be used.
 func (e *UnusedError) Error() string {
 	if e.Why != nil {
 		return fmt.Sprintf("%s is not used: %v", e.Path, e.Why)

@@ -122,7 +122,7 @@ type Note struct {
 	Scope string `json:"scope,omitempty"` // what a warning of a step is about; absent for the whole step
 }
 
-// Said is the fact to put into words, with the step that it is about.
+// AsFact is the fact to put into words, with the step that it is about where there is one.
 func (n *Note) AsFact() fact.Fact {
 	if n.Step == "" {
 		return n.Fact
@@ -130,6 +130,7 @@ func (n *Note) AsFact() fact.Fact {
 	return fact.New(stepWarning, fact.Name("step", n.Step), fact.Because("what", n.Fact))
 }
 
+// equalTo compares all of two notes; their facts may be about the same and not be equal.
 func (n *Note) equalTo(m Note) bool {
 	return n.Step == m.Step && n.Stage == m.Stage && n.File == m.File && n.Scope == m.Scope && n.Fact.Equal(m.Fact)
 }

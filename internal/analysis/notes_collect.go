@@ -27,6 +27,7 @@ type notes struct {
 	files    []File // that something was taken from, in the order of use
 }
 
+// add and addMissing keep the order in which things are told.
 func (n *notes) add(note Note) { n.warnings = append(n.warnings, note) }
 
 func (n *notes) addMissing(note Note) { n.missing = append(n.missing, note) }
@@ -34,6 +35,7 @@ func (n *notes) addMissing(note Note) { n.missing = append(n.missing, note) }
 // warnFirst is for what a reader must know before all that was said so far.
 func (n *notes) warnFirst(note Note) { n.warnings = slices.Insert(n.warnings, 0, note) }
 
+// warn is for a warning about the whole analysis.
 func (n *notes) warn(code fact.Code, params ...fact.Param) {
 	n.add(Note{Fact: fact.New(code, params...)})
 }

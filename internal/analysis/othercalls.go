@@ -23,6 +23,7 @@ const (
 // loadCalls are parts of the names of CUDA calls that bring code to the GPU.
 var loadCalls = []string{"Module", "LibraryLoad", "LibraryGet", "KernelGetFunction", "FuncLoad", "LinkAdd", "LinkComplete"}
 
+// isLoad goes by the name of the call, with or without its version.
 func isLoad(call string) bool {
 	return slices.ContainsFunc(loadCalls, func(word string) bool { return strings.Contains(call, word) })
 }

@@ -157,6 +157,7 @@ func median(list []int64) int64 {
 	return list[(len(list)-1)/2]/2 + list[len(list)/2]/2 + (list[(len(list)-1)/2]%2+list[len(list)/2]%2)/2
 }
 
+// abs is not for the smallest int64, which no difference of times is.
 func abs(x int64) int64 { return max(x, -x) }
 
 // alignClocks says what to add to the times of each rank so that ranks leave

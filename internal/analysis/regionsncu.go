@@ -19,13 +19,7 @@ func (cr *counterReader) regionsOfNcu() {
 	if len(cr.counted)+len(cr.ranges) == 0 {
 		return
 	}
-	var results []pick.Counted
-	for _, l := range slices.Concat(cr.counted, cr.ranges) {
-		c := pick.FromResult(l.res)
-		c.Report = l.report
-		results = append(results, c)
-	}
-	report := pick.CountedRegions(results, pick.RegionOptions{Metrics: regionMetrics, Aggregate: true})
+	report := pick.CountedRegions(cr.results(), pick.RegionOptions{Metrics: regionMetrics, Aggregate: true})
 	if len(report.Regions) == 0 {
 		return
 	}
@@ -179,6 +173,16 @@ func (l *Limiter) param(key string) fact.Param {
 		return fact.IDs(key, "unit", l.Units)
 	}
 	return fact.ID(key, "limiter", l.Kind)
+}
+
+// results are launches and ranges, in this order, in the form that package pick takes them.
+func (c *counters) results() (list []pick.Counted) {
+	for _, l := range slices.Concat(c.counted, c.ranges) {
+		r := pick.FromResult(l.res)
+		r.Report = l.report
+		list = append(list, r)
+	}
+	return list
 }
 
 // measured are the launches with counters, or the ranges where no launch has.

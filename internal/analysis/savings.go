@@ -8,10 +8,11 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
+// What of the savings is listed.
 const (
 	maxSavings     = 24
-	minSavings     = 3 // listed however small
-	maxRoofSavings = 10
+	minSavings     = 3  // listed however small
+	maxRoofSavings = 10 // of single kernels
 	// worth is the share of the time that it is held against from which a saving
 	// is told.
 	worth = 0.005
@@ -267,6 +268,7 @@ func (sv *savings) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
 // wasteful are the causes whose remedy takes bytes away from the busiest memory.
 var wasteful = []fact.Code{causeUncoalesced, causeSpills, causeLocalMemory, causeL2Misses}
 
+// wastesBytes is false where no cause is known.
 func (v *Limiter) wastesBytes() bool {
 	return v.Cause != nil && slices.Contains(wasteful, v.Cause.Code)
 }

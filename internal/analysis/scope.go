@@ -72,6 +72,7 @@ func (tr *timelineReader) findScope() {
 // A ScopeError says that the regions that a person asked for select nothing.
 type ScopeError struct{ Why error }
 
+// The error reads as its reason, which has the nearest names where there are any.
 func (e *ScopeError) Error() string { return e.Why.Error() }
 func (e *ScopeError) Unwrap() error { return e.Why }
 
@@ -142,6 +143,8 @@ func (tl *timed) within(id uint32, among func(uint32) bool) bool {
 	return false
 }
 
+// clip is the part of a stretch within the timeline; start is not before end where nothing of it
+// is.
 func (tl *timed) clip(start, end int64) moment { return moment{max(start, tl.lo), min(end, tl.hi)} }
 
 // eachInstance visits instances within the timeline; those of no length are left out.

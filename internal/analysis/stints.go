@@ -11,6 +11,8 @@ type stint struct {
 	node       bool  // a node of a CUDA graph, which the call launched as a whole
 }
 
+// copyLabel stands in place of a category for copies and sets; there are never so many
+// categories.
 const copyLabel = 255
 
 // stints is the GPU work of a timeline by start. There are millions, so that it
@@ -39,6 +41,7 @@ func newStints(t *timeline.Timeline, byFunction []uint8, graph uint8) stints {
 	return s
 }
 
+// len counts all work of the timeline.
 func (s *stints) len() int { return s.order.Len() }
 
 // A stintReader gives pieces by their place in the order of starts, fastest where places

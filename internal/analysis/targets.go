@@ -51,12 +51,7 @@ func (cr *counterReader) readTargets() error {
 // sums their counters up by region. It tells each launch how long it lasts in the
 // timeline, so that the speakers are chosen again.
 func (cr *counterReader) verify(targets *pick.Targets, launches *pick.Launches) error {
-	var results []pick.Counted
-	for _, l := range slices.Concat(cr.counted, cr.ranges) {
-		c := pick.FromResult(l.res)
-		c.Report = l.report
-		results = append(results, c)
-	}
+	results := cr.results()
 	v, err := pick.Verify(targets, results, launches)
 	if err != nil {
 		return err
@@ -122,7 +117,8 @@ func (n *notes) unmatched(list []pick.Unmatched) {
 	}
 }
 
-// mark notes on the kernel what came of checking the launch that speaks for it.
+// mark notes on the kernel what came of checking the launch that speaks for it; nothing for a
+// launch that speaks for none.
 func (cr *counterReader) mark(m pick.Match) {
 	if m.Result >= len(cr.counted) {
 		return
@@ -196,7 +192,8 @@ func (cr *counterReader) picked(t *pick.Targets, v *pick.Verification) {
 	cr.made.Clock = cr.countersClock()
 }
 
-// leftOut is what was not counted for one reason, with its longest kernels.
+// leftOut is what was not counted for one reason, with its longest kernels, leftNames at most,
+// and how many more there are.
 func leftOut(l *pick.LeftOut) Note {
 	params := []fact.Param{fact.Because("reason", l.Reason.Fact), fact.Count("launches", l.Launches), fact.Share("share", l.Share)}
 	var kernels []fact.Fact
@@ -212,7 +209,8 @@ func leftOut(l *pick.LeftOut) Note {
 	return Note{Fact: fact.New(LeftOut, params...)}
 }
 
-// countersClock is what the counters were taken under.
+// countersClock is what the counters were taken under: the lowest and the highest clock of all
+// launches; zero where no launch has a clock that can be.
 func (cr *counterReader) countersClock() fact.Fact {
 	low, high, locked := 0.0, 0.0, 0
 	for _, l := range cr.counted {
@@ -468,7 +466,7 @@ func timeOfNcu(name string) bool {
 const slower = 0.1
 
 // timesUnderNcu compares the launches of a region under ncu with the same in the
-// timeline.
+// timeline; none where they are about as long, or no times were counted.
 func (j *judgment) timesUnderNcu(s *pick.RegionSums) []fact.Fact {
 	for _, m := range s.Metrics {
 		timeline := m.Coverage * float64(s.KernelNS)
@@ -487,7 +485,7 @@ func (j *judgment) timesUnderNcu(s *pick.RegionSums) []fact.Fact {
 	return nil
 }
 
-// same compares values that may be absent.
+// same compares values that may be absent: absent equals absent alone.
 func same(x, y *int) bool {
 	if x == nil || y == nil {
 		return x == y

@@ -27,8 +27,10 @@ type Thresholds struct {
 	HostGap  time.Duration // from which a stretch without a CUDA call is long; 10 ms
 }
 
+// defaultThresholds are those of an analysis that nobody configured.
 var defaultThresholds = Thresholds{Overhead: 0.25, HostGap: 10 * time.Millisecond}
 
+// withDefaults takes the default for every field that is zero.
 func (t Thresholds) withDefaults() Thresholds {
 	return Thresholds{cmp.Or(t.Overhead, defaultThresholds.Overhead), cmp.Or(t.HostGap, defaultThresholds.HostGap)}
 }

@@ -15,6 +15,7 @@ const (
 	levelL1   = "l1"
 )
 
+// levels are in the order to show: the farthest from the SMs first.
 var levels = []string{levelDRAM, levelL2, levelL1}
 
 // done is what a counted launch did.
@@ -35,6 +36,8 @@ func (d *done) computed() bool {
 // instruction, source type, and sparsity.
 var tensorOps = regexp.MustCompile(`^sm__ops_path_tensor_(op_[a-z]+_)?src_([a-z]+[0-9]+)(?:_dst_[a-z0-9]+)?(_sparsity_(?:off|on))?\.sum(\..+)?$`)
 
+// tensorTypes are the types of products by the source type in a counter's name. Others, such as
+// int4, have no peak here and do not count.
 var tensorTypes = map[string]gpu.DType{
 	"bf16": gpu.TensorBF16, "fp16": gpu.TensorFP16, "tf32": gpu.TensorTF32, "fp8": gpu.TensorFP8, "int8": gpu.TensorINT8, "fp64": gpu.TensorFP64,
 }
@@ -147,6 +150,7 @@ type vectorOp struct {
 	weight float64
 }
 
+// vectorOps are the instructions of the ordinary pipes that are arithmetic, by type.
 var vectorOps = []struct {
 	dtype gpu.DType
 	ops   []vectorOp
@@ -272,10 +276,10 @@ func (l *launch) passesL1(l1, l2 float64) bool {
 	return tma > 0 || l1 < l2/2
 }
 
-// A limit is a peak as a launch reports it.
+// A limit is a peak as a launch reports it: operations or bytes. Zero fields are not known.
 type limit struct {
 	perCycle float64 // 0 where only the rate is known
-	hz       float64
+	hz       float64 // clock that rate holds at; 0 where only the rate is known
 	rate     float64 // per second
 	counter  string  // that perCycle is from
 	basis    string
