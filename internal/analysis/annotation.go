@@ -34,7 +34,8 @@ const (
 // annotationFolder holds the side files of the run under nsys, inside the run.
 const annotationFolder = runs.AnnotateFolder + "/" + plan.StepNsys
 
-// readAnnotation tells whether deepprof got into the workload, and where not.
+// readAnnotation tells whether deepprof got into the workload, and where not; nothing without a
+// run.
 func (a *analyzer) readAnnotation(tl *timed) (told []Note) {
 	if a.in.Run == "" {
 		return nil
@@ -162,7 +163,8 @@ func keptOut(t *timeline.Timeline, told workload.Annotated) (facts []fact.Fact) 
 	return facts
 }
 
-func pidParam(pid int) fact.Param { return fact.Name("pid", strconv.Itoa(pid)) } // a number of it is a name, without thousands
+// pidParam is a name, because a count would be written with thousands.
+func pidParam(pid int) fact.Param { return fact.Name("pid", strconv.Itoa(pid)) }
 
 // AnnotationFacts is what the files of a run tell of annotation: none where it was
 // not asked for.

@@ -109,7 +109,7 @@ type exchange struct {
 	both        int64
 }
 
-// running is a union up to its latest end.
+// running is a union up to its latest end, in nanoseconds of the capture's clock.
 type running struct{ end, ns int64 }
 
 // add takes an interval of one kind. What is new of it overlaps with the other

@@ -149,7 +149,7 @@ func (ut *utilizer) representatives(stage int) map[int][]representative {
 	return out
 }
 
-// worthTelling is the share from which it is told that counts go by time.
+// worthTelling is the share, 0 to 1, from which it is told that counts go by time.
 const worthTelling = 0.01
 
 // noteScaled tells of each region how much of its counters is taken by time.

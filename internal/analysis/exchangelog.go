@@ -16,9 +16,9 @@ type exchangeLog struct {
 
 // An exchangeLane is the exchanges of one stream, or of one thread, by start.
 type exchangeLane struct {
-	queue uint32
-	n     int
-	last  int64 // start of the last one
+	queue uint32 // stream, or thread of ranges
+	n     int    // exchanges
+	last  int64  // start of the last one
 	data  []byte
 }
 
@@ -59,7 +59,7 @@ func (l *exchangeLog) add(lane *exchangeLane, x *exchange1) {
 	lane.n++
 }
 
-// number of a thing that the rank did meanwhile.
+// number of a thing that the rank did meanwhile; times do not tell things apart.
 func (l *exchangeLog) number(t TimePart) int {
 	t.NS = 0
 	n := slices.Index(l.what, t)
@@ -96,7 +96,8 @@ func (l *exchangeLog) cursor(lane int) exchangeCursor {
 	return exchangeCursor{what: l.what, data: l.lanes[lane].data, x: exchange1{queue: l.lanes[lane].queue}}
 }
 
-// next tells whether there is a further exchange, and reads it.
+// next tells whether there is a further exchange, and reads it. What it read before is gone
+// then: who keeps it makes a copy.
 func (c *exchangeCursor) next() bool {
 	if len(c.data) == 0 {
 		return false

@@ -62,7 +62,8 @@ func (cn *conclusion) conclude() []Finding {
 	return cn.found
 }
 
-// byWeight puts findings that matter most first.
+// byWeight puts findings that matter most first; those of one weight keep their order. It sorts
+// the list itself.
 func byWeight(found []Finding) []Finding {
 	order := []string{weightHigh, weightMedium, weightLow}
 	slices.SortStableFunc(found, func(x, y Finding) int {
@@ -85,7 +86,8 @@ func (cn *conclusion) tellKeptAdvice() {
 	}
 }
 
-// find adds a finding. The ID tells apart findings of one code.
+// find adds a finding. The ID tells apart findings of one code, and stays the same for one
+// program.
 func (cn *conclusion) find(id, weight string, code fact.Code, params ...fact.Param) {
 	cn.found = append(cn.found, Finding{ID: id, Weight: weight, Fact: fact.New(code, params...)})
 }
@@ -248,7 +250,8 @@ func (cn *conclusion) largestKernel() fact.Fact {
 	return fact.New(codeLargestKernel, append(params, fact.Count("grids", n.grids), fact.Name("grid", extent(k.Grid)), fact.Share("grid_share", k.Share), limiterParam("grid_limiter", k))...)
 }
 
-// wholeGraphs are the CUDA graphs in the scope that were traced as a whole.
+// wholeGraphs are the CUDA graphs in the scope that were traced as a whole, and their time in
+// nanoseconds; none without a timeline.
 func (tl *timed) wholeGraphs() (n int, ns int64) {
 	if tl == nil || tl.t == nil {
 		return 0, 0
@@ -344,7 +347,8 @@ func (r *Result) nextSaving() int {
 	return slices.IndexFunc(r.Opportunities, func(o Opportunity) bool { return !told(o) })
 }
 
-// measures are the utilizations of a stage by their name.
+// measures are the utilizations of a stage by their name, in the order to show; lists may be
+// empty.
 func (s *Stage) measures() []measure {
 	return []measure{{"MFU", s.MFU}, {"HFU", s.HFU}, {"MBU", s.MBU}}
 }

@@ -39,7 +39,7 @@ type kernelTime struct {
 	ns     int64
 }
 
-// A link is one launch of a chain.
+// A link is one launch of a chain. Times are nanoseconds by the clock of the capture.
 type link struct {
 	kernel     uint32
 	start, end int64 // on the GPU
@@ -77,7 +77,7 @@ func (c *chain) saves() int64 { return max(c.longestPath, c.host) }
 // fuses tells whether there is anything to fuse.
 func (c *chain) fuses() bool { return c.n > 1 && c.computes }
 
-// chainSums are the chains of one stage.
+// chainSums are the chains of one stage; times are nanoseconds, summed over them.
 type chainSums struct{ chains, launches, gpuNS, longestNS, pathNS, shortNS int64 }
 
 // add does not know of calls of graphs, which count once for all chains in them.
@@ -278,7 +278,7 @@ func (sv *savings) layoutSavings() {
 	}, float64(ns), stage, float64(part))
 }
 
-// longest names the kernels with the most time.
+// longest are the IDs of the n kernels with the most of these times; of equal ones the first.
 func (r *Result) longest(times map[uint32]int64, n int) []string {
 	groups := make([]uint32, 0, len(times))
 	for g := range times {

@@ -221,7 +221,7 @@ func (in *Input) configuredByFile() (bool, error) {
 	return true, nil
 }
 
-// texts are a list, or one text alone.
+// texts are a list, or one text alone, as older configurations write them.
 type texts []string
 
 // UnmarshalYAML reads both; "" is no text.

@@ -72,7 +72,7 @@ func (p *painting) idleSince(at, from int64, busy int) int64 {
 	return max(since, from)
 }
 
-// waits is the part of a lead in which the GPU waited for the host.
+// waits is the part of a lead, in nanoseconds, in which the GPU waited for the host.
 func (l *Lead) waits() (ns int64) {
 	for _, p := range l.Idle {
 		if p.ID == "launch" || p.ID == "python" || p.ID == "host" {

@@ -98,7 +98,7 @@ func (n *moduleNode) place(out *[]ModuleBox, path string, depth int, from, total
 }
 
 // moduleNames are the parts of the place of a module; an index stays with what it
-// counts: model, layers.*, mlp.
+// counts: model, layers.*, mlp. None for work in no module.
 func moduleNames(module string) []string {
 	if module == "" {
 		return nil

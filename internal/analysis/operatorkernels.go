@@ -92,7 +92,8 @@ func (l *linker) rows(name string) []int {
 	return list
 }
 
-// weight is what a grid counts for among those of the same name.
+// weight is what a grid counts for among those of the same name: its GPU time, else that under
+// ncu; never 0.
 func (l *linker) weight(i int) float64 {
 	k := &l.kernels[i]
 	switch {

@@ -162,7 +162,8 @@ const (
 	profiledBeside    fact.Code = "profiled-beside"    // time, scope, new
 )
 
-// covers is what the operators hold, and how much the profiler watched.
+// covers is what the operators hold, and how much the profiler watched. The share is of the
+// device time of all kernels that it saw.
 func (p *Profiled) covers() []fact.Param {
 	list := []fact.Param{fact.NS("time", p.OperatorUS*1e3)}
 	if p.KernelUS > 0 {
@@ -177,7 +178,8 @@ func (p *Profiled) covers() []fact.Param {
 	return list
 }
 
-// passParam is how many tokens a pass in the timeline makes, where it makes any.
+// passParam is how many tokens a pass in the timeline makes; none where it makes no tokens, or
+// the session did not tell.
 func (or *operatorReader) passParam() []fact.Param {
 	m := cmp.Or(or.self.profiled, or.self.unprofiled)
 	if m == nil || m.Plan.MaxNewTokens <= 0 || m.Kind == "resnet" {

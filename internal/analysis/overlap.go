@@ -2,7 +2,8 @@ package analysis
 
 import "github.com/deepprof/deepprof/internal/timeline"
 
-// A moment is a stretch of the timeline.
+// A moment is a stretch of the timeline, in nanoseconds by the clock of the capture. The zero
+// one is none.
 type moment struct{ start, end int64 }
 
 // joined are the instances of regions as stretches that do not overlap, within
@@ -43,7 +44,7 @@ func (st *stageClock) momentsOf(s *Stage, process int) []moment {
 	return disjoint(list)
 }
 
-// union is how much of the timeline lies in one of the regions.
+// union is how much of the timeline lies in one of the regions, in nanoseconds.
 func (tl *timed) union(regions []uint32, process int) int64 {
 	var sum int64
 	for _, m := range tl.joined(regions, process) {

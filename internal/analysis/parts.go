@@ -224,7 +224,7 @@ func (s *Stage) time() PartStage {
 	return t
 }
 
-// kernelTimes sums the whole timeline by name of kernel.
+// kernelTimes sums the whole timeline by name of kernel, whatever the scope is.
 func (tl *timed) kernelTimes() map[string]*callTime {
 	t := tl.t
 	byFunction := make([]callTime, len(t.Functions))
@@ -285,7 +285,8 @@ var measures = []struct {
 // exchanged is the communication of the part, all zeros where it has none.
 func (p *Part) exchanged() Communication { return *cmp.Or(p.Communication, &Communication{}) }
 
-// passTime is the mean time of one pass of a stage.
+// passTime is the mean time of one pass of a stage in nanoseconds; false where the part has
+// none.
 func (p *Part) passTime(stage string) (int64, bool) {
 	for i := range p.Stages {
 		if s := &p.Stages[i]; s.Stage == stage && s.Passes > 0 {
@@ -309,7 +310,8 @@ func stageNamesOf(parts []*recording) []string {
 	return names
 }
 
-// distribution of a number over the parts that have it.
+// distribution of a number, in nanoseconds, over the parts that have it; false where none has.
+// Parts that are lost do not count.
 func distribution(name string, parts []*recording, of func(*Part) (int64, bool)) (Distribution, bool) {
 	d := Distribution{Name: name, MinNS: math.MaxInt64, MaxNS: math.MinInt64}
 	var all []int64
@@ -351,7 +353,7 @@ func sampleStd(all []int64, mean float64) float64 {
 	return math.Sqrt(sum / float64(len(all)-1))
 }
 
-// toldBy is what differs between parts.
+// toldBy is what differs between parts, in the order in which they are told apart; never empty.
 func toldBy(parts []*recording) []string {
 	var by []string
 	if len(parts) > 1 && parts[0].path == parts[1].path { // processes of one timeline

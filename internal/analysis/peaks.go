@@ -163,7 +163,7 @@ func (pf *peakFinder) memoryFromProperties(g *GPU) {
 	}
 }
 
-// peak of a GPU by its ID.
+// peak of a GPU by its ID, at its highest clock; false where nothing tells it.
 func (g *GPU) peak(id string) (Peak, bool) {
 	for _, p := range g.Peaks {
 		if p.ID == id {
@@ -186,7 +186,8 @@ func (g *GPU) published(p Peak) Peak {
 	return Peak{ID: p.ID, Value: v, Unit: p.Unit, Published: true, Basis: fact.New(basisSheet, fact.ID("source", "publication", sheet.Source))}
 }
 
-// roofs are the limits beside a launch, at the clock that it ran at.
+// roofs are the limits beside a launch, at the clock that it ran at; memory levels first. The
+// list is never nil.
 func roofs(l *launch) []Peak {
 	flops, bytes := l.limits()
 	out := []Peak{}

@@ -314,8 +314,8 @@ func (m matched) addLonger(rank int, sums map[TimePart]int64) {
 	}
 }
 
-// transfer is the shortest duration over the ranks: that rank came last, and
-// waited for nobody.
+// transfer is the shortest duration over the ranks, in nanoseconds: that rank came last, and
+// waited for nobody. No clock matters for it.
 func (m matched) transfer() int64 {
 	shortest := m[0].end - m[0].start
 	for _, x := range m[1:] {
@@ -325,7 +325,7 @@ func (m matched) transfer() int64 {
 }
 
 // busFactor is what the links move for each byte of a message, by kind and
-// number of ranks, as nccl-tests counts.
+// number of ranks, as nccl-tests counts; 0 for kinds that have none.
 func busFactor(kind string, ranks int) float64 {
 	n := float64(ranks)
 	switch kind {
@@ -339,7 +339,8 @@ func busFactor(kind string, ranks int) float64 {
 	return 0
 }
 
-// collectivesOf sums up the exchanges by kind.
+// collectivesOf sums up the exchanges by kind, those with the most time first. Every kind that
+// was matched has a row.
 func collectivesOf(parts []*recording, all *matches) []Collective {
 	rows := map[string]*Collective{}
 	for _, p := range parts {

@@ -57,7 +57,7 @@ func (jb *jobReader) jobFinds(id, weight string, code fact.Code, params ...fact.
 	jb.found = append(jb.found, Finding{ID: id, Weight: weight, Fact: fact.New(code, params...)})
 }
 
-// medianWall is the wall time of the median rank.
+// medianWall is the wall time of the median rank in nanoseconds; 0 where no rank has one.
 func (jb *jobReader) medianWall() int64 {
 	for _, d := range jb.across.Times {
 		if d.Name == "wall" {

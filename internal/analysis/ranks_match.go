@@ -9,10 +9,12 @@ import (
 // maxShift bounds how many exchanges a capture may begin later than another.
 const maxShift = 64
 
-// A matched exchange is the same one in all ranks, in the order of the ranks.
+// A matched exchange is the same one in all ranks, in the order of the ranks. Times are by the
+// clock of each rank.
 type matched []*exchange1
 
-// matches are the exchanges that all ranks took part in.
+// matches are the exchanges that all ranks took part in. lanes and ranks are parallel to those
+// that were compared; n and unmatched are sums over all lanes.
 type matches struct {
 	ranks     []*recording
 	lanes     []matchedLane
@@ -133,7 +135,8 @@ func (m *matches) each(visit func(matched)) {
 	}
 }
 
-// ends are when a rank left the matched exchanges in UTC, in the order of each.
+// ends are when a rank left the matched exchanges in UTC, in nanoseconds since 1970 and the
+// order of each. Offsets are not added.
 func (m *matches) ends(rank int) []int64 {
 	list := make([]int64, 0, m.n)
 	for i, lane := range m.lanes {
@@ -148,7 +151,8 @@ func (m *matches) ends(rank int) []int64 {
 	return list
 }
 
-// median of numbers, which it sorts; 0 without any.
+// median of numbers, which it sorts; 0 without any. Of an even number it is the mean of the two
+// in the middle, which cannot overflow.
 func median(list []int64) int64 {
 	if len(list) == 0 {
 		return 0
@@ -201,7 +205,8 @@ func alignClocks(m *matches) Clock {
 	return c
 }
 
-// offset of a rank, by its place among the ranks.
+// offset of a rank, by its place among the ranks, in nanoseconds; 0 where clocks were not
+// aligned.
 func (c *Clock) offset(rank int) int64 {
 	if c.OffsetsNS == nil {
 		return 0

@@ -342,7 +342,7 @@ func (r *Result) kernelParams(kernel int) []fact.Param {
 }
 
 // mainStage is the stage in which a kernel spends most, with the share of its
-// time that it spends there; nil where no stage has half of it.
+// time that it spends there, 0 to 1; nil where no stage has half of it.
 func (r *Result) mainStage(k *Kernel) (stage *Stage, share float64) {
 	var best int64
 	for _, t := range k.Stages {
@@ -358,7 +358,8 @@ func (r *Result) mainStage(k *Kernel) (stage *Stage, share float64) {
 	return stage, share
 }
 
-// occupancySavings lift the limit of kernels that it holds back.
+// occupancySavings lift the limit of kernels that it holds back. They are estimates: nobody
+// knows how much more warps would hide.
 func (sv *savings) occupancySavings() {
 	for i := range sv.res.Kernels {
 		k := &sv.res.Kernels[i]

@@ -194,7 +194,7 @@ func without(list, cut []moment) []moment {
 // counts tells whether a kernel of the timeline, by its index, is in the scope.
 func (tl *timed) counts(kernel int) bool { return tl.scope == nil || tl.scope.kernels[kernel] }
 
-// wallNS is the time that savings are held against: that of the scope, or all.
+// wallNS is the time under nsys that savings are held against: that of the scope, or all.
 func (r *Result) wallNS() int64 {
 	if s := r.Scope; s != nil {
 		return s.WallNS

@@ -44,7 +44,8 @@ func (a *analyzer) readServing(steps []timeline.StepRow) *Serving {
 	return s
 }
 
-// cost compares two kinds of windows; nil where one is missing.
+// cost compares two kinds of windows, the second of which is to cost more; nil where one is
+// missing.
 func (s *Serving) cost(base, dearer load.WindowKind) *ServingCost {
 	x, ok := s.mean(base)
 	y, also := s.mean(dearer)
@@ -70,7 +71,7 @@ func (s *Serving) even(kind load.WindowKind) bool {
 	return low >= 0.75*high
 }
 
-// more is how much y exceeds x, as a share; absent where one of them is not known.
+// more is how much y exceeds x, as a share of x; absent where one of them is not known.
 func more(x, y float64) *float64 {
 	if x <= 0 || y <= 0 {
 		return nil
@@ -153,7 +154,8 @@ func gapOf(s timeline.StepRow) float64 {
 	return float64(*s.GapNS)
 }
 
-// classOf fills in a class from its steps.
+// classOf fills in a class from its steps, of which there is at least one. total is the time of
+// all steps and gaps in nanoseconds.
 func classOf(c StepClass, list []timeline.StepRow, total float64) StepClass {
 	var times, busy, gaps, kernels, context, generation []float64
 	var launches, spent float64
@@ -260,7 +262,8 @@ func (cn *conclusion) findNextToken() {
 	cn.find("next-token", weightHigh, codeNextToken, params...)
 }
 
-// mostDecode is the class of decode steps with the most time.
+// mostDecode is the class of decode steps with the most time; nil where no step only decodes.
+// The result is about a server.
 func (cn *conclusion) mostDecode() *StepClass {
 	for i := range cn.res.Serving.Steps {
 		if c := &cn.res.Serving.Steps[i]; c.Kind == engine.Decode {

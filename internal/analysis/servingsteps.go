@@ -141,7 +141,7 @@ func (tl *timed) recall(ctx context.Context, run string) (*timeline.Attribution,
 	return tl.t.WithEarlier(earlier).Captured().Attribute(), nil
 }
 
-// addStepPart adds work to the part of a class that has the name.
+// addStepPart adds work to the part of a class that has the name; "" is work in no module.
 func addStepPart(to map[timeline.StepClassKey]map[string]*StepPart, w timeline.StepWork, name string) {
 	parts := to[w.StepClassKey]
 	if parts == nil {
@@ -153,7 +153,7 @@ func addStepPart(to map[timeline.StepClassKey]map[string]*StepPart, w timeline.S
 	p.Launches, p.NS = p.Launches+w.Launches, p.NS+w.NS
 }
 
-// stepParts are the parts of a class with most time.
+// stepParts are the parts of a class with most time, with their share of all its GPU time.
 func stepParts(of map[string]*StepPart) []StepPart {
 	var out []StepPart
 	var total int64

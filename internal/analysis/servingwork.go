@@ -85,7 +85,8 @@ func (s *Serving) askedFor(m *clientMeans) bool {
 	return err == nil && also == nil
 }
 
-// servingModel is a counter for the model of the plan of a run.
+// servingModel is a counter for the model of the plan of a run. It is never nil; without a model
+// it counts nothing, and says so.
 func (ut *utilizer) servingModel() *stepCounter {
 	none := &stepCounter{}
 	if ut.in.Run == "" {
@@ -180,7 +181,7 @@ func (w *stepCounter) count(c *StepClass) *fact.Fact {
 	return nil
 }
 
-// stepWork is what one step computes and moves.
+// stepWork is what one step computes, in FLOPs, and moves, in bytes.
 type stepWork struct{ flops, bytes float64 }
 
 // step is the work of one step, or why it is not known. Prompts of a step are taken

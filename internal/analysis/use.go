@@ -33,7 +33,8 @@ func (l *launch) work() *Work {
 	return &w
 }
 
-// LaunchSum is launches of one kernel in some place of a program.
+// LaunchSum is launches of one kernel, grid and block in some place of a program; NS is their
+// GPU time.
 type LaunchSum struct {
 	Name        string
 	Grid, Block [3]int64
@@ -75,7 +76,8 @@ func (r *Result) Uses() func([]LaunchSum) Use {
 	}
 }
 
-// A useSum adds up launches.
+// A useSum adds up launches. Times are GPU time in nanoseconds; the maps are made with the first
+// launch that was counted.
 type useSum struct {
 	flops                        map[string]float64
 	bytes                        float64

@@ -157,7 +157,8 @@ func fromFLOPs(r *flops.Report, dtype string) []StageWork {
 	return out
 }
 
-// analytic holds the model's work against the peaks.
+// analytic holds the model's work against the peaks. Work and seconds are of one pass; a
+// StageWork without a stage is none.
 func (ut *utilizer) analytic(s *Stage, index int, w StageWork, seconds float64, note []fact.Fact, counted *stageCounts) {
 	if w.Stage == "" {
 		return
@@ -218,7 +219,8 @@ func (ut *utilizer) utilization(u Utilization, amount float64, peakID string, st
 	return u
 }
 
-// besideRoof holds the same work against the roof at the clock that ncu saw.
+// besideRoof holds the same work against the roof at the clock that ncu saw, of all GPUs that
+// took part; it does nothing for bytes, whose clock hardly changes.
 func (ut *utilizer) besideRoof(u *Utilization, id string, gpus int) {
 	for _, roof := range ut.roofs {
 		if roof.ID == id && roof.Value > 0 && roof.Unit == "flop/s" {
@@ -261,7 +263,8 @@ func (ut *utilizer) usesGPU(stage, device int) bool {
 	return false
 }
 
-// fromCounters holds what was counted against the peaks: HFU and MBU.
+// fromCounters holds what was counted against the peaks: HFU and MBU. Nothing is told without
+// counters; where they are too few, the reason stands in place of a value.
 func (ut *utilizer) fromCounters(s *Stage, index int, seconds float64, note []fact.Fact, counted *stageCounts) {
 	if counted == nil {
 		return
@@ -373,7 +376,7 @@ func (ut *utilizer) notePadding(s *Stage, times float64) {
 	}
 }
 
-// explainHFU puts a reason before those of the HFU.
+// explainHFU puts a reason before those of the HFU that has a value.
 func (s *Stage) explainHFU(f fact.Fact) {
 	for i := range s.HFU {
 		if u := &s.HFU[i]; u.Value != nil {

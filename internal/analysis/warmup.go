@@ -46,8 +46,8 @@ func (cn *conclusion) findWarmUp() {
 	}
 }
 
-// warmUp counts the first passes that take far longer than the median pass, and
-// gives the median of the others.
+// warmUp counts the first passes that take far longer than the median pass, never all of them,
+// and gives the median of the others in nanoseconds.
 func warmUp(passes []int64) (n int, others float64) {
 	if len(passes) < 2 {
 		return 0, 0
@@ -59,7 +59,7 @@ func warmUp(passes []int64) (n int, others float64) {
 	return n, spreadOf(slices.Clone(passes[n:])).MedianMS * 1e6
 }
 
-// passesOf is how long each pass of a stage took, in the order of time.
+// passesOf is how long each pass of a stage took in nanoseconds, in the order of time.
 func (st *stageClock) passesOf(s *Stage) []int64 {
 	list := st.tl.passes(st.regionsOf(s), s.async())
 	slices.SortStableFunc(list, func(x, y moment) int { return cmp.Compare(x.start, y.start) })

@@ -18,7 +18,8 @@ const (
 // levels are in the order to show: the farthest from the SMs first.
 var levels = []string{levelDRAM, levelL2, levelL1}
 
-// done is what a counted launch did.
+// done is what a counted launch did. A type that it did not compute in, or a level that was not
+// counted, is not in its map.
 type done struct {
 	seconds float64
 	flops   map[gpu.DType]float64
