@@ -61,7 +61,7 @@ var otherText = map[string][]string{
 		"ncu/*.ncu-rep, ncu/*/*.ncu-rep, *.ncu-rep", "raw page", "an unknown report", "show regions", "--output DIR",
 	},
 	"command lines, package names, a policy of HTTP, the name of a test suite": {
-		"deepprof runs clean", "deepprof compare", "libdw1 or elfutils-libs", "libelf1 or elfutils-libelf", "libssh-4 or libssh", "libglib2.0-0 or glib2",
+		"deepprof runs clean", "deepprof compare", "analyze --baseline", "export ", "libdw1 or elfutils-libs", "libelf1 or elfutils-libelf", "libssh-4 or libssh", "libglib2.0-0 or glib2",
 		"img-src data:", "show ", "metrics --dump", "metrics --raw",
 	},
 	"units":               {" ms", " ns", " ms)", "%.1f GB", "%.0f GB/s", "%.1f MB", "Hz"},
