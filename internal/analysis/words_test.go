@@ -1,19 +1,18 @@
 package analysis
 
 import (
-	"bytes"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"regexp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/fixture"
 	"github.com/deepprof/deepprof/internal/message"
 )
 
@@ -93,71 +92,23 @@ func TestFactsFillTheirTemplates(t *testing.T) {
 var made = []string{"short", "kernel", "kernels", "name", "names", "path", "group", "region", "slowest", "id", "metric", "stage", "command"}
 
 // checkNoEnglish fails for a string that is neither a code, nor a text of the input, such as
-// a name or what a tool of NVIDIA's wrote. A code has no space. input are all files that were
-// analyzed, one after the other.
+// a name or what a tool of NVIDIA's wrote. input are all files that were analyzed, one after
+// the other.
 func checkNoEnglish(t *testing.T, r *Result, input []byte) {
 	t.Helper()
 	data, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tree any
-	if err := json.Unmarshal(data, &tree); err != nil {
-		t.Fatal(err)
-	}
-	eachText(tree, "", func(place, key, text string) {
-		if !ofInput(key, text, input) {
-			t.Errorf("%s holds the text %q, which is not of the input", place, text)
-		}
-	})
-}
-
-var kindOfID = regexp.MustCompile(`^([a-z]+-)+`)
-
-// ofInput tells codes and texts of the input from words that deepprof made.
-func ofInput(key, text string, input []byte) bool {
-	if !strings.Contains(text, " ") || bytes.Contains(input, []byte(text)) {
-		return true
-	}
-	if quoted, err := json.Marshal(text); err == nil && bytes.Contains(input, bytes.Trim(quoted, `"`)) {
-		return true
-	}
-	if key == "id" { // a kind and what it is about: gaps-launch-decode
-		text = kindOfID.ReplaceAllString(text, "")
-	}
-	return slices.Contains(made, key) && !slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
-	}), func(word string) bool { return len(word) > 1 && !bytes.Contains(input, []byte(word)) })
-}
-
-// eachText visits all strings with their place and the key that they stand under.
-func eachText(x any, place string, visit func(place, key, text string)) {
-	switch x := x.(type) {
-	case map[string]any:
-		for key, v := range x {
-			if key != "rules" { // NVIDIA's own words, with links written out
-				eachText(v, place+"."+key, visit)
-			}
-		}
-	case []any:
-		for _, v := range x {
-			eachText(v, place, visit)
-		}
-	case string:
-		visit(place, place[strings.LastIndexByte(place, '.')+1:], x)
+	for place, text := range fixture.OwnWords(t, data, input, made...) {
+		t.Errorf("%s holds the text %q, which is not of the input", place, text)
 	}
 }
 
 // The check itself finds a sentence, and lets names be.
 func TestCheckOfEnglish(t *testing.T) {
-	var found []string
-	tree := map[string]any{"label": "copies of a stream", "why": "it was left out", "kernels": []any{map[string]any{"name": "void f(int)", "short": "f<int, 2>", "code": "no-point"}}}
-	eachText(tree, "", func(place, key, text string) {
-		if !ofInput(key, text, []byte("xx void f(int) yy")) {
-			found = append(found, place)
-		}
-	})
-	slices.Sort(found)
+	const document = `{"label": "copies of a stream", "why": "it was left out", "kernels": [{"name": "void f(int)", "short": "f<int, 2>", "code": "no-point"}]}`
+	found := slices.Sorted(maps.Keys(fixture.OwnWords(t, []byte(document), []byte("xx void f(int) yy"), made...)))
 	if !slices.Equal(found, []string{".label", ".why"}) {
 		t.Errorf("found %v", found)
 	}

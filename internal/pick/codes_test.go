@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/fixture"
 	"github.com/deepprof/deepprof/internal/message"
 )
 
@@ -27,6 +28,9 @@ func TestCodesOnly(t *testing.T) {
 		return data
 	}
 	want := stored()
+	for place, text := range fixture.OwnWords(t, want, fixture.Read(t, "../nsys/testdata/exports/toy.sqlite.gz")) {
+		t.Errorf("%s of targets.json holds the text %q", place, text)
+	}
 	defer message.CodesOnly()()
 	if got := stored(); !bytes.Equal(got, want) {
 		t.Error("targets.json depends on words")

@@ -113,6 +113,12 @@ func TestCodesOnlyOfComparisons(t *testing.T) {
 		return c
 	}
 	want := made()
+	// Names of rows are those of kernels, with the words and the grid that tell them apart.
+	for place, text := range fixture.OwnWords(t, marshal(t, want), marshal(t, side(1)), "name", "was") {
+		if !strings.HasPrefix(place, ".gate.") { // its rules are the user's
+			t.Errorf("%s holds the text %q", place, text)
+		}
+	}
 	before, rows := marshal(t, want), shapeOf(t, func() Printable { return CompareRowView.Table(want.Rows) })
 	sections := len(CompareSections(want))
 	outcomes := map[compare.Outcome]bool{}
