@@ -9,14 +9,18 @@ import (
 
 // A Sample collects durations and gives the statistics that Nsight Systems
 // prints of them. Nearly all durations of GPU work fit into 32 bits; those are
-// kept in half the memory.
+// kept in half the memory and, where there are many, counted: launches of a kernel last
+// equally long again and again.
 type Sample struct {
-	small []uint32
-	wide  []int64 // below 0 or above 32 bits
-	sum   int64
-	min   int64
-	max   int64
-	over  bool // the sum left the range of int64
+	small   []uint32 // that are not counted
+	counts  durationCounts
+	counted int     // durations in counts
+	tried   int     // durations that were left in small when they were last counted
+	wide    []int64 // below 0 or above 32 bits
+	sum     int64
+	min     int64
+	max     int64
+	over    bool // the sum left the range of int64
 }
 
 // Add takes one duration, which may be negative.
@@ -26,11 +30,32 @@ func (s *Sample) Add(ns int64) {
 	}
 	s.min, s.max = min(s.min, ns), max(s.max, ns)
 	s.addSum(ns)
-	if ns>>32 == 0 {
-		s.small = append(s.small, uint32(ns))
+	if ns>>32 != 0 {
+		s.wide = append(s.wide, ns)
 		return
 	}
-	s.wide = append(s.wide, ns)
+	if s.counts.add(uint32(ns)) {
+		s.counted++
+		return
+	}
+	s.small = append(s.small, uint32(ns))
+	if len(s.small) >= max(countFrom, 2*s.tried) {
+		s.count()
+	}
+}
+
+// count counts durations that are kept one by one so far.
+func (s *Sample) count() {
+	rest := s.small[:0]
+	for _, ns := range s.small {
+		s.counts.open(ns, s.counted+len(s.small))
+		if s.counts.add(ns) {
+			s.counted++
+		} else {
+			rest = append(rest, ns)
+		}
+	}
+	s.small, s.tried = slices.Clone(rest), len(rest)
 }
 
 func (s *Sample) addSum(ns int64) {
@@ -49,12 +74,22 @@ func (s *Sample) merge(o *Sample) {
 	s.min, s.max = min(s.min, o.min), max(s.max, o.max)
 	s.addSum(o.sum)
 	s.over = s.over || o.over
-	s.small = append(s.small, o.small...)
 	s.wide = append(s.wide, o.wide...)
+	s.small = append(s.small, o.small...)
+	if s.counted+o.counted > 0 {
+		o.counts.each(func(ns, n uint32) {
+			s.counts.open(ns, s.Len()+int(n))
+			if !s.counts.addMany(ns, n) {
+				s.small = append(s.small, slices.Repeat([]uint32{ns}, int(n))...)
+				return
+			}
+			s.counted += int(n)
+		})
+	}
 }
 
 // Len is the number of durations.
-func (s *Sample) Len() int { return len(s.small) + len(s.wide) }
+func (s *Sample) Len() int { return len(s.small) + s.counted + len(s.wide) }
 
 // Sum saturates at the ends of int64.
 func (s *Sample) Sum() int64 { return s.sum }
@@ -75,7 +110,7 @@ func (s *Sample) Mean() float64 {
 	}
 	if s.over {
 		var sum float64
-		s.each(func(ns int64) { sum += float64(ns) })
+		s.each(func(ns int64, n float64) { sum += n * float64(ns) })
 		return sum / float64(s.Len())
 	}
 	return float64(s.sum) / float64(s.Len())
@@ -88,14 +123,10 @@ func (s *Sample) Stddev() float64 {
 		return 0
 	}
 	mean, sum := s.Mean(), 0.0
-	for _, v := range s.small {
-		d := float64(v) - mean
-		sum += d * d
-	}
-	for _, v := range s.wide {
-		d := float64(v) - mean
-		sum += d * d
-	}
+	s.each(func(ns int64, n float64) {
+		d := float64(ns) - mean
+		sum += n * (d * d)
+	})
 	return math.Sqrt(sum / float64(n-1))
 }
 
@@ -122,19 +153,23 @@ func (s *Sample) kth(k, negative int) int64 {
 	switch {
 	case k < negative:
 		return s.wide[k]
-	case k < negative+len(s.small):
+	case k >= negative+len(s.small)+s.counted:
+		return s.wide[k-len(s.small)-s.counted]
+	case s.counted == 0:
 		return int64(selectKth(s.small, k-negative))
 	default:
-		return s.wide[k-len(s.small)]
+		return int64(s.counts.kth(s.small, k-negative))
 	}
 }
 
-func (s *Sample) each(f func(int64)) {
+// each visits the durations, with how many there are of each.
+func (s *Sample) each(f func(ns int64, n float64)) {
 	for _, v := range s.small {
-		f(int64(v))
+		f(int64(v), 1)
 	}
+	s.counts.each(func(ns, n uint32) { f(int64(ns), float64(n)) })
 	for _, v := range s.wide {
-		f(v)
+		f(v, 1)
 	}
 }
 

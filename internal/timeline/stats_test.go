@@ -34,6 +34,64 @@ func TestRoundExact(t *testing.T) {
 	}
 }
 
+// Durations that are counted, because there are many, have the statistics that they have
+// one by one, also where some lie too far from others to be counted.
+func TestCountedSample(t *testing.T) {
+	for seed := range uint64(4) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		var all []int64
+		samples := make([]Sample, 2)
+		for i := range 3*countFrom + int(seed) {
+			v := 1000 + random.Int64N(50)
+			switch seed {
+			case 1:
+				v = random.Int64N(1 << 31) // too far apart
+			case 2:
+				v = random.Int64N(1 << 18)
+			case 3:
+				if v += 1 << 30; i%3 > 0 {
+					v = 40_000 + random.Int64N(9000)
+				}
+			}
+			if i%1000 == 0 {
+				v = -1 - v<<8
+			}
+			all = append(all, v)
+			samples[min(1, random.IntN(4))].Add(v)
+		}
+		counted := samples[0].counted + samples[1].counted
+		if s := &samples[1]; seed != 1 && counted == 0 || 4*(len(s.small)+s.counts.used*pageSize) > 8*s.Len() {
+			t.Errorf("seed %d: of %d durations %d are counted on %d pages, %d are not", seed, s.Len(), counted, s.counts.used, len(s.small))
+		}
+		s := samples[seed%2]
+		s.merge(&samples[1-seed%2])
+		slices.Sort(all)
+		var sum int64
+		for _, v := range all {
+			sum += v
+		}
+		mean, squares := float64(sum)/float64(len(all)), 0.0
+		for _, v := range all {
+			squares += (float64(v) - mean) * (float64(v) - mean)
+		}
+		n := len(all)
+		want := [...]float64{float64(n), float64(sum), float64(all[0]), float64(all[n-1]), mean, (float64(all[(n-1)/2]) + float64(all[n/2])) / 2}
+		got := [...]float64{float64(s.Len()), float64(s.Sum()), float64(s.Min()), float64(s.Max()), s.Mean(), s.Median()}
+		if got != want {
+			t.Errorf("seed %d: the statistics are %v, want %v", seed, got, want)
+		}
+		if std := math.Sqrt(squares / float64(n-1)); math.Abs(s.Stddev()-std) > 1e-9*std {
+			t.Errorf("seed %d: the deviation is %v, want %v", seed, s.Stddev(), std)
+		}
+		for k := 0; k < n; k += 1 + n/50 {
+			negative, _ := slices.BinarySearch(s.wide, 0)
+			if got := s.kth(k, negative); got != all[k] {
+				t.Errorf("seed %d: place %d has %d, want %d", seed, k, got, all[k])
+			}
+		}
+	}
+}
+
 func TestSample(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
