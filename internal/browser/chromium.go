@@ -44,8 +44,10 @@ func startChromium() (Tab, func(), error) {
 	return t, stop, nil
 }
 
+// Open implements Tab.
 func (t *chromiumTab) Open(url string) error { return chromedp.Do(t.ctx, chromedp.Navigate(url)) }
 
+// Eval implements Tab; the value is "null" where the expression has none.
 func (t *chromiumTab) Eval(expression string) (json.RawMessage, error) {
 	return ChromiumEval(t.ctx, expression)
 }
@@ -61,6 +63,7 @@ func asJSON(expression string) string {
 	return "(async () => JSON.stringify(await (" + expression + ") ?? null))()"
 }
 
+// Size implements Tab; CSS pixels.
 func (t *chromiumTab) Size(width, height int) error {
 	return chromedp.Do(t.ctx, chromedp.EmulateViewport(int64(width), int64(height)))
 }
@@ -76,6 +79,7 @@ func (t *chromiumTab) Click(selector string) error {
 // chromiumKeys are the names of Tab.Press as DevTools knows them.
 var chromiumKeys = map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "ArrowDown": kb.ArrowDown, "ArrowRight": kb.ArrowRight, "Tab": kb.Tab}
 
+// Press implements Tab; a name that chromiumKeys lacks is typed as text.
 func (t *chromiumTab) Press(key string) error {
 	if named, ok := chromiumKeys[key]; ok {
 		key = named
@@ -83,6 +87,7 @@ func (t *chromiumTab) Press(key string) error {
 	return chromedp.Do(t.ctx, chromedp.KeyEvent(key))
 }
 
+// Screenshot implements Tab: a PNG.
 func (t *chromiumTab) Screenshot() ([]byte, error) {
 	return chromedp.Run(t.ctx, chromedp.CaptureScreenshot())
 }

@@ -222,10 +222,12 @@ func (t *firefoxTab) call(method string, params object, out any) error {
 	}
 }
 
+// Open implements Tab: it returns when the page and what it loads are there.
 func (t *firefoxTab) Open(url string) error {
 	return t.call("browsingContext.navigate", object{"context": t.context, "url": url, "wait": "complete"}, nil)
 }
 
+// Eval implements Tab; an exception of the page is an error.
 func (t *firefoxTab) Eval(expression string) (json.RawMessage, error) {
 	var got struct {
 		Type             string
@@ -244,10 +246,12 @@ func (t *firefoxTab) Eval(expression string) (json.RawMessage, error) {
 	return json.RawMessage(text), err
 }
 
+// Size implements Tab; CSS pixels.
 func (t *firefoxTab) Size(width, height int) error {
 	return t.call("browsingContext.setViewport", object{"context": t.context, "viewport": object{"width": width, "height": height}}, nil)
 }
 
+// Click implements Tab: at the middle of the element, once it rests.
 func (t *firefoxTab) Click(selector string) error {
 	at, err := Rest(t, selector)
 	if err != nil {
@@ -259,6 +263,7 @@ func (t *firefoxTab) Click(selector string) error {
 // firefoxKeys are those of the WebDriver specification.
 var firefoxKeys = map[string]string{"Enter": "\uE007", "Escape": "\uE00C", "ArrowDown": "\uE015", "ArrowRight": "\uE014", "Tab": "\uE004"}
 
+// Press implements Tab; a name that firefoxKeys lacks is typed as it is.
 func (t *firefoxTab) Press(key string) error {
 	if named, ok := firefoxKeys[key]; ok {
 		key = named
@@ -271,6 +276,7 @@ func (t *firefoxTab) perform(kind string, actions ...object) error {
 	return t.call("input.performActions", object{"context": t.context, "actions": []object{{"type": kind, "id": kind, "actions": actions}}}, nil)
 }
 
+// Screenshot implements Tab: a PNG.
 func (t *firefoxTab) Screenshot() ([]byte, error) {
 	var got struct{ Data string }
 	if err := t.call("browsingContext.captureScreenshot", object{"context": t.context}, &got); err != nil {

@@ -17,6 +17,7 @@ import (
 // a formula gets an apostrophe before it; an absent value is empty.
 type csvCodec struct{}
 
+// ext implements codec.
 func (csvCodec) ext() string { return ".csv" }
 
 // The header holds the keys of the columns, the same in every format.
@@ -56,6 +57,7 @@ func (t *csvTable) close() error { return t.out.Flush() }
 // optional.
 type parquetCodec struct{}
 
+// ext implements codec.
 func (parquetCodec) ext() string { return ".parquet" }
 
 // rowGroup is how many rows are compressed together, and batch how many of a

@@ -105,8 +105,10 @@ file each side for benchstat to compare.`},
 // Callers map it to the exit code of a wrong command line.
 type UsageError struct{ err error }
 
+// Error is that of the mistake itself.
 func (e *UsageError) Error() string { return e.err.Error() }
 
+// Unwrap lets errors.Is and errors.As see the mistake.
 func (e *UsageError) Unwrap() error { return e.err }
 
 // usagef is fmt.Errorf for a mistake of the caller.

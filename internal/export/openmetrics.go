@@ -34,6 +34,7 @@ func (f *family) add(value float64, labels ...label) {
 }
 
 // The order of families and samples is fixed, so equal results give equal text.
+// It returns no notes: what is missing has no sample.
 func writeOpenMetrics(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	result, err := s.Result(ctx)
 	if err != nil {
@@ -80,6 +81,7 @@ func (f *family) write(w io.Writer, run string) error {
 var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 // Names of labels are constants here; only values need escaping.
+// A label without a value is left out, as OpenMetrics takes both for the same.
 func labels(list []label) string {
 	parts := make([]string, 0, len(list))
 	for _, l := range list {
@@ -192,4 +194,5 @@ func kernelFamilies(r *analysis.Result) []family {
 }
 
 // seconds is the base unit of OpenMetrics for times.
+// Above 2^53 ns, 104 days, the last digits are lost.
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }

@@ -267,6 +267,7 @@ func (p *perfetto) kernelEvents(ctx context.Context) error {
 }
 
 // copyName names a copy by CUPTI's number of its kind.
+// CUPTI has more kinds than are named; a new one shows its number.
 func copyName(kind uint8) string {
 	id := strconv.Itoa(int(kind))
 	if name := message.Label("copy", id); name != id {
@@ -380,6 +381,7 @@ func (p *perfetto) ranges(context.Context) error {
 }
 
 // stepName is what a step of a serving engine computes, and for how many sequences.
+// A batch below 0 is not known.
 func stepName(s engine.Step) string {
 	batch := ""
 	if n := s.Batch(); n >= 0 {
@@ -441,6 +443,7 @@ func (p *perfetto) samples(ctx context.Context, f *nsys.File) error {
 
 // sampleUnit takes the unit out of the name of a sampled metric, "GPC Clock Frequency [MHz]".
 // Frequencies are recorded in Hz, though their names say MHz.
+// A metric without a unit in its name has "".
 func sampleUnit(metric string) (name, unit string) {
 	name, rest, ok := strings.Cut(metric, " [")
 	if !ok {

@@ -186,6 +186,7 @@ func (p *pprofWriter) profile(s *Source, counted map[string]work) *profile.Profi
 }
 
 // compareStacks makes equal inputs give equal files.
+// The order means nothing to readers.
 func compareStacks(a, b stackKey) int {
 	return cmp.Or(cmp.Compare(a.timeline, b.timeline), cmp.Compare(a.path, b.path), cmp.Compare(a.captured, b.captured), cmp.Compare(a.kernel, b.kernel),
 		slices.Compare(a.grid[:], b.grid[:]), slices.Compare(a.block[:], b.block[:]),

@@ -9,6 +9,7 @@ import (
 
 // stepLabels name the steps of a kind and their batch sizes, of which there are none
 // where names do not tell them.
+// Classes of one result have different labels.
 func stepLabels(c *analysis.StepClass) []label {
 	of := []label{{"kind", string(c.Kind)}}
 	switch {
@@ -120,6 +121,7 @@ func (f *family) use(u *analysis.Utilization, of []label) {
 
 // eachSampled visits the sampled counters of the kinds of steps of a server and of
 // regions.
+// of may be kept: each visit has its own.
 func eachSampled(r *analysis.Result, visit func(of []label, list []analysis.Sampled)) {
 	if r.Serving != nil {
 		for i := range r.Serving.Steps {

@@ -75,6 +75,7 @@ var pagePhrases = map[string]string{
 	"browser-cannot-decompress": "this browser cannot decompress the result; open the file in a browser of 2023 or later",
 
 	// compare.go
+	// Shares and changes are texts with their unit; they begin in lower case, and a page gives them a capital.
 	"note":                   "note: {text}",
 	"compare-gate":           "gate: {outcome}",
 	"compare-baseline":       "baseline {name} ({n:run|runs})",
@@ -95,6 +96,7 @@ var pagePhrases = map[string]string{
 	"compare-sides-title": "Sides",
 
 	// facts.go
+	// Times are as Go writes durations.
 	"info-table":               "{n:row|rows}[, {skipped} skipped]",
 	"info-gpu":                 "{name}[, {sms:SM|SMs}][, compute {version}][, {memory}][, {bandwidth}]",
 	"exported-to":              "exported to",
@@ -121,6 +123,7 @@ var pagePhrases = map[string]string{
 	"page-title":      "{name}[ - {run}] - deepprof",
 
 	// md_aggregates.go
+	// Names of rows; a time in them is the sum over GPUs unless it says mean.
 	"unprofiled-run":              "Unprofiled run",
 	"n-tokens":                    "{n:token|tokens}",
 	"n-repeats":                   "{n:repeat|repeats}",
@@ -144,6 +147,7 @@ var pagePhrases = map[string]string{
 	"mean-of-gpus":                "{name}[, mean of {n} GPUs]",
 
 	// md_kernels.go
+	// Items of the entry of a kernel: times, sizes and rates are texts with their unit, names are Markdown.
 	"launched-as":               "Launched as grid {grid}, block {block}[, {registers:register|registers} a thread][, {shared} of shared memory a block][, {waves} waves]",
 	"kernel-in-stage":           "{stage} {time} ({n:launch|launches})",
 	"busiest-by-roofline":       "by the work of the roofline",
@@ -181,6 +185,7 @@ var pagePhrases = map[string]string{
 	"kernels-left-out":          "{n} more kernels are in result.json.",
 
 	// md_lookup.go
+	// Reasons for absent values are sentences: they become footnotes.
 	"kernel-with-grid":      "{kernel} grid {grid}",
 	"limiter-level":         "{limiter}[, {detail}][ ({level})]",
 	"evidence-value":        "{what} = {value}[ ({threshold})]",
@@ -190,6 +195,7 @@ var pagePhrases = map[string]string{
 	"cell-no-verdict":       "no verdict",
 
 	// md_method.go
+	// Coverage is a share of GPU time.
 	"unprofiled-against-nsys": "Unprofiled against nsys",
 	"coverage-counted":        "Counted",
 	"commands":                "Commands",
@@ -239,6 +245,7 @@ var pagePhrases = map[string]string{
 	"exchanges-between-ranks":   "Exchanges between ranks, summed over ranks. {clock}.",
 
 	// md_region.go
+	// Sentences about the counters of a region, which follow each other in a paragraph.
 	"instances":                   "Instances",
 	"process-title":               "Process",
 	"device-title":                "Device",
@@ -292,6 +299,7 @@ var pagePhrases = map[string]string{
 	"of-roof":                  "Of the roof",
 
 	// md_report.go
+	// Names of files stand in links, in two brackets each.
 	"roofline-points":      "Points: [[roofline.csv]](roofline.csv). {legend}.",
 	"link-operators":       "All: [[operators.md]](operators.md).",
 	"run-named":            "Run {run}",
@@ -350,6 +358,7 @@ var pagePhrases = map[string]string{
 	"mfu-and-mbu-of": "MFU and MBU of {steps}: {why}.",
 
 	// md_split.go
+	// Times are of all passes in the timeline.
 	"part":                  "Part",
 	"row-whole-timeline":    "whole timeline",
 	"no-timeline-for-busy":  "There is no timeline, so it is not known when the GPU worked and when it waited.",
@@ -367,6 +376,7 @@ var pagePhrases = map[string]string{
 	"stage-includes":  "{stage} includes {parts}[ {under}]. They are parts of it and are not added to it.",
 
 	// md_stakeholder.go
+	// For readers who do not know GPUs: no term without its meaning.
 	"plain-gpu-work":             "the GPU's work[, mostly {part}]",
 	"plain-title":                "Summary",
 	"what-was-measured":          "What was measured: {subject}.",
@@ -416,6 +426,7 @@ var pagePhrases = map[string]string{
 	"parts-apart": "times are of each part alone",
 
 	// roofline_svg.go
+	// Texts of a picture, which the caller escapes for XML.
 	"roof-rate":            "{roof} {rate}",
 	"roof-rate-unmeasured": "{roof} {rate} (not measured)",
 	"no-roofline":          "No roofline: {why}.",
@@ -427,6 +438,7 @@ var pagePhrases = map[string]string{
 	"points-left-out":      "{n:point|points} of the least time are left out",
 
 	// runs.go
+	// Lines of commands about the store; sizes are in MB, so that they compare.
 	"status-because":   "{status}[ ({why})]",
 	"recorded-at":      "{note}; recorded {date}",
 	"step-line":        "{step}: {state}[, {time}][, in {n} processes][, {attempts} attempts][, exit code {code}]",
@@ -449,6 +461,7 @@ var pagePhrases = map[string]string{
 	"scope-lead": "**Scope:** {text}",
 
 	// summary.go
+	// Lines of a terminal: they are wrapped, never cut inside a word.
 	"n-stages":                "{n:stage|stages}",
 	"screen-outside":          "outside: {parts}",
 	"n-more-findings":         "{n:more finding|more findings}",
@@ -488,6 +501,7 @@ var pagePhrases = map[string]string{
 	"tokens-per-second": "Tokens/s",
 
 	// view.go
+	// column is the title of a column, as people see it.
 	"in-order-of":   "in the order of {order}",
 	"sorted-by":     "sorted by {column}",
 	"largest-first": "sorted by {column}, largest first",

@@ -56,6 +56,7 @@ func columnScale(scales []scale, largest, least float64) scale {
 }
 
 // unitOf is the largest unit in which x is at least 1, or the smallest that there is.
+// The sign of x does not matter; of 0 it is the smallest.
 func unitOf(scales []scale, x float64) scale {
 	i := slices.IndexFunc(scales, func(s scale) bool { return math.Abs(x) >= s.divisor })
 	if i < 0 {
@@ -94,6 +95,7 @@ func amount(u Unit, v any) any {
 }
 
 // plain is the exact text of a value, for CSV.
+// An absent value is ""; lists are joined with "; ", extents written as 1x2x3.
 func plain(v any) string {
 	switch x := deref(v).(type) {
 	case nil:
@@ -120,6 +122,7 @@ func plain(v any) string {
 }
 
 // number gives the value of a numeric cell.
+// ok is false for texts, booleans and absent values.
 func number(v any) (float64, bool) {
 	switch x := reflect.ValueOf(deref(v)); {
 	case x.CanInt():
@@ -203,6 +206,7 @@ func reachOf[T any](c *Column[T], rows []*T) (all reach) {
 }
 
 // scales gives the scale of each column; those of one group share it.
+// Columns without a unit get the scale that changes nothing, so that out is as long as columns.
 func scales[T any](columns []Column[T], rows []*T) []scale {
 	own := make([]reach, len(columns))
 	groups := map[string]reach{}
@@ -276,6 +280,7 @@ func readable[T any](c *Column[T], s scale, rows []*T, clip int) (header string,
 }
 
 // fixed writes so many decimals; what is not 0 does not read as 0.
+// Negative numbers that round to 0 are written as they round.
 func fixed(x float64, digits int) string {
 	if least := math.Pow(10, -float64(digits)); x > 0 && x < least/2 {
 		return "<" + strconv.FormatFloat(least, 'f', digits, 64)
@@ -300,6 +305,7 @@ func brief(v any, x float64) string {
 
 // oneLine makes a text safe for one cell of a table: names come from programs
 // and may hold line breaks, control characters and broken UTF-8.
+// The result is valid UTF-8 and holds no escape sequence of a terminal.
 func oneLine(s string) string {
 	clean := true
 	for i := 0; i < len(s) && clean; i++ {
@@ -333,6 +339,7 @@ func (f Format) shorten(s string, width int) string {
 }
 
 // shorten keeps both ends of a text, because names differ at either.
+// width is in characters; less than 1 leaves the text as it is.
 func shorten(s string, width int) string {
 	n := utf8.RuneCountInString(s)
 	if n <= width || width < 1 {

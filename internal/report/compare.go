@@ -139,6 +139,7 @@ type compareTable struct {
 }
 
 // compareTables are the tables of a kind, one for each unit.
+// Tables are in the order in which their unit first occurs; lines keep theirs.
 func compareTables(c *compare.Comparison, kind compare.Kind, all bool) []compareTable {
 	byUnit := map[string][]compare.Line{}
 	var order []string
@@ -171,6 +172,7 @@ func (p *comparePrinter) fall(f *compare.Fall) {
 }
 
 // fallTitle names what is divided, and by what it was measured.
+// It begins in lower case: a page gives it a capital.
 func fallTitle(f *compare.Fall) string {
 	of, clock := message.Label("compare.fall", f.Of), ""
 	if stage, ok := strings.CutPrefix(f.Of, "stage:"); ok {

@@ -44,6 +44,7 @@ type junitCause struct {
 
 // GateJUnit writes the rules as test cases: one that fails is a failure, one that
 // cannot be told an error.
+// Without rules it is a suite without cases.
 func GateJUnit(w io.Writer, c *compare.Comparison) error {
 	suite := junitSuite{Name: "deepprof compare"}
 	for _, r := range gateTexts(c) {
@@ -139,6 +140,7 @@ type gitLabIssue struct {
 
 // GateGitLab writes rules that did not pass as a code quality report, which GitLab
 // shows in merge requests.
+// The report is a list in any case: GitLab refuses null.
 func GateGitLab(w io.Writer, c *compare.Comparison) error {
 	issues := []gitLabIssue{}
 	for _, r := range gateTexts(c) {

@@ -14,6 +14,7 @@ import (
 type Facts []Fact
 
 // Add appends a value; one that is empty as a text is not known, and is left out.
+// 0 is known, and is added.
 func (f *Facts) Add(section, name string, value any) {
 	if text := fmt.Sprint(value); text != "" {
 		*f = append(*f, Fact{section, name, text})
@@ -21,6 +22,7 @@ func (f *Facts) Add(section, name string, value any) {
 }
 
 // TimelineFacts lists what a capture says about itself.
+// Sections and names stay; values are texts for people, with their units.
 func TimelineFacts(info *timeline.Info) (facts Facts) {
 	add := facts.Add
 	add("file", "path", info.Source.Path)

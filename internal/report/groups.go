@@ -41,6 +41,7 @@ func (t *Table[T]) all() []*T {
 }
 
 // collect gives the rows or, where they are too many for a text, their groups.
+// Exactly one of the results is nil, unless there is no row at all.
 func (t *Table[T]) collect() ([]*T, *groups[T]) {
 	if t.most <= 0 || t.Groups.Of == "" {
 		return t.all(), nil

@@ -34,6 +34,7 @@ var pages = []Page{
 // WriteAll writes the Markdown set and more pages, such as report.html, into dir and
 // returns the paths of those that were written. Each file is replaced whole or not at
 // all, and a page that cannot be written does not keep the others from being so.
+// dir is made where it is missing. The result is read by several goroutines and not changed.
 func WriteAll(dir string, r *analysis.Result, more ...Page) ([]string, error) {
 	if err := readableSchema(r); err != nil {
 		return nil, err
@@ -134,6 +135,7 @@ func replaceFile(path string, write func(io.Writer) error) error {
 
 // writeBeside writes a file in the folder of path, which can be renamed to it. There
 // is none after an error.
+// The caller renames or removes it. Its mode is 0644, whatever the umask.
 func writeBeside(path string, write func(io.Writer) error) (tmp string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-"+filepath.Base(path)+"-*")
 	if err != nil {

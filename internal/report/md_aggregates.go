@@ -32,6 +32,7 @@ func aggregateCount(a *analysis.Aggregate) string {
 
 // aggregateValues writes values in the unit to show: bytes have a prefix, the same
 // for all.
+// The prefix is chosen by the mean, so that mean, spread and percentiles compare.
 func aggregateValues(a *analysis.Aggregate, values ...float64) (unit string, scaled []float64) {
 	if a.Unit != "byte" {
 		return a.Unit, values

@@ -24,6 +24,7 @@ var (
 
 // missing is the reason that the result gives with one of the codes for a value
 // that is absent; otherwise, in Markdown, is the reason where it gives none.
+// The first code that the result has decides, in the order of codes.
 func missing(r *analysis.Result, otherwise string, codes ...fact.Code) string {
 	if n, ok := r.Why(codes...); ok {
 		return noteText(&n)
@@ -65,6 +66,7 @@ type names struct {
 }
 
 // newNames costs a pass over all kernels, so a page makes it once and hands it on.
+// Names that are refs elsewhere are IDs, whole names, mangled names or short ones: find takes all.
 func newNames(r *analysis.Result) *names {
 	full := make([]string, len(r.Kernels))
 	n := &names{index: map[string]int{}}
@@ -130,6 +132,7 @@ func (n *names) longest(refs []string) int {
 
 // limiter writes what holds a kernel back, with how much of that limit is in
 // use, or "" where it abstains.
+// The level of too little work is of one wave of blocks, and said so.
 func limiter(l *analysis.Limiter) string {
 	if l.Kind == "" {
 		return ""

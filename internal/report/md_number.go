@@ -13,6 +13,7 @@ const absent = "n/a"
 
 // significant writes a number with at least three significant digits and no
 // exponent where it has a common size.
+// NaN and infinities are absent values and read n/a.
 func significant(x float64) string {
 	a := math.Abs(x)
 	switch {
@@ -57,6 +58,7 @@ func bytesText(n float64) string { return prefixed(n, "B") }
 func clock(hz float64) string { return prefixed(hz, "Hz") }
 
 // elapsed writes a time that stands alone: 12.3 ms.
+// ns may be negative, as a change is; 0 has no unit.
 func elapsed(ns float64) string {
 	switch a := math.Abs(ns); {
 	case a == 0:
@@ -73,6 +75,7 @@ func elapsed(ns float64) string {
 
 // spread writes a mean with its standard deviation, to the digits of the mean; one
 // that rounds to nothing is left out.
+// std is in the unit of mean and not negative.
 func spread(mean, std float64, unit string) string {
 	m := significant(mean)
 	digits := 0
@@ -114,6 +117,7 @@ func percentage(x float64) string {
 }
 
 // times writes a column of nanoseconds in one unit. NaN is an absent value.
+// unit is chosen by the largest, and cells are as many as ns.
 func times(ns []float64) (unit string, cells []string) {
 	most := 0.0
 	for _, x := range ns {

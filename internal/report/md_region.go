@@ -41,6 +41,7 @@ type RegionEntry struct {
 
 // WriteRegionReports writes report.json and report.md into dir and a folder of
 // the same for each region. It returns the paths of what was written.
+// A file that cannot be written does not keep the others from being so; the error joins all.
 func WriteRegionReports(dir string, r *analysis.Result) ([]string, error) {
 	if err := readableSchema(r); err != nil {
 		return nil, err
@@ -104,6 +105,7 @@ const longestFolder = 80
 // regionFolder makes a name that is safe on every file system and differs from
 // those taken, also where case does not count. A name that had to be changed
 // carries a digest of the path.
+// taken holds names in lower case and gets the new one.
 func regionFolder(g *analysis.Region, taken map[string]bool) string {
 	whole := g.Path
 	if g.Process != nil {

@@ -137,6 +137,7 @@ func (d *doc) splitTable(stages []namedSplit, python bool) {
 
 // splitRows brings the parts of several splits into one order: busy parts by
 // their largest time, their sum, idle parts, their sum, the wall time.
+// Each row has as many parts as there are splits, in their order.
 func splitRows(splits []*analysis.Split, python bool) []splitRow {
 	busy := partRows(splits, func(p analysis.TimePart) string { return message.Part(p.ID, p.Label) }, func(s *analysis.Split) []analysis.TimePart { return s.Busy })
 	idle := partRows(splits, func(p analysis.TimePart) string { return message.Idle(p.ID, python) }, func(s *analysis.Split) []analysis.TimePart { return s.Idle })

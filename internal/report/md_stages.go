@@ -19,6 +19,7 @@ func overheadWarning(r *analysis.Result, s *analysis.Stage) *analysis.Note {
 }
 
 // preset tells whether a lighter preset of nsys is advised for a stage.
+// The advice that comes first in the warning decides.
 func preset(r *analysis.Result, s *analysis.Stage) bool {
 	n := overheadWarning(r, s)
 	if n == nil {

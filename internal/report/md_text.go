@@ -18,6 +18,7 @@ const longestName = 2000
 
 // prose escapes a text that comes from data, so that it stays text in a
 // paragraph, a list or a cell of a table.
+// It is for one line: line breaks become blanks.
 func prose(s string) string {
 	s = strings.TrimSpace(oneLine(s))
 	number := len(s) - len(strings.TrimLeft(s, "0123456789")) // would begin a list
@@ -79,6 +80,7 @@ func wordByte(c byte) bool {
 
 // code shows a name as it is, in a paragraph and in a cell of a table. Renderers
 // make no markup, link, mention or formula of what stands in a code span.
+// A name without a character is said to have none, so that the span is never empty.
 func code(s string) string {
 	s = strings.TrimSpace(shorten(oneLine(s), longestName))
 	if s == "" {
@@ -214,6 +216,7 @@ func (d *doc) fenced(text string) {
 
 // note registers a footnote and returns the reference to it. The same text is
 // one footnote.
+// "" is no footnote: the reference is "" too.
 func (d *doc) note(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -232,6 +235,7 @@ func (d *doc) note(text string) string {
 func noteText(n *analysis.Note) string { return prose(withNext(n.AsFact())) }
 
 // sentence ends a text with a full stop.
+// "" stays "".
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" || strings.ContainsRune(".!?:", rune(s[len(s)-1])) {

@@ -39,6 +39,7 @@ type PageCell struct {
 // PageTables are the tables of the page, by name. Rows are in the order of the
 // result: those of kernels in that of its kernels, those of regions in that of
 // RegionLines.
+// Tables of ranks and of servers are there only for results that have them; others may be empty.
 func PageTables(r *analysis.Result) map[string]PageTable {
 	n := newNames(r)
 	regions := resultRegionView.without("process", "device", "min_ns", "self_kernel_ns", "scope_kernel_ns")
@@ -114,6 +115,7 @@ func hostOperators(r *analysis.Result, n *names) PageTable {
 }
 
 // pageTable fills a declared table.
+// A column without a value in any row is left out, as in Markdown.
 func pageTable[T any](v View[T], rows []*T) PageTable {
 	v.Columns = v.visible(rows, true)
 	t := PageTable{Columns: append([]ColumnInfo{}, v.Info().Columns...), Rows: make([][]PageCell, len(rows)), Legend: v.Legend}

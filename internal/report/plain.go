@@ -8,6 +8,7 @@ import (
 
 // Plain is the value of a cell for programs: nil, a string, an int64, a float64
 // or a bool.
+// Pointers are followed; a number above 2^63 becomes a float64.
 func Plain(v any) any {
 	switch x := deref(v).(type) {
 	case nil, string, int64, float64, bool:

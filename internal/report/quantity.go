@@ -54,6 +54,7 @@ func QuantityText(key string, x float64) string {
 
 // CounterText writes a value in the unit that it came in: that of a counter as NVIDIA
 // names it, or a code of evidence, whose words are labels of the domain evidence-unit.
+// Units are compared without regard to case; an unknown one follows the number as it is.
 func CounterText(x float64, unit string) string {
 	switch strings.ToLower(unit) {
 	case "", "count":

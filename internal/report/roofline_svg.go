@@ -34,6 +34,7 @@ text{fill:#1b1f24}.small{font-size:11px;fill:#59636e}
 
 // RooflineSVG draws the roofs and the points of a result as a picture of its
 // own. Without points it says why.
+// It needs no script and no file beside it.
 func RooflineSVG(w io.Writer, r *analysis.Result) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="t d">`+"\n",

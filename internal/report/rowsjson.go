@@ -10,6 +10,7 @@ import (
 
 // writeRows writes the rows as the elements of a list. Where there are many, other
 // goroutines make their text while the next rows are made.
+// Rows must not be changed after they were yielded: others read them.
 func (t *Table[T]) writeRows(w io.Writer) error {
 	const together = 512
 	out := &inOrder{w: w}

@@ -58,6 +58,7 @@ type outcomeRow struct {
 }
 
 // Run words what is known of a run. More are warnings beside those of the run.
+// d is held, and the texts of its warnings are filled.
 func Run(d *runs.Detail, more ...string) *RunDetail {
 	out := &RunDetail{Detail: d, Reason: message.Text(d.Reason), Steps: []stepRow{}, Files: []fileRow{}, Warnings: append(message.Texts(d.Warnings), more...)}
 	for i := range d.Steps {

@@ -29,6 +29,7 @@ func partOf(r *analysis.Result) part {
 }
 
 // orAbsent writes a share that may be absent.
+// share is from 0 to 1; nil reads n/a.
 func orAbsent(share *float64) string {
 	if share == nil {
 		return absent

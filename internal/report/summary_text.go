@@ -10,6 +10,7 @@ const tied = "\x00"
 
 // wrap breaks a text at blanks; what is left after the last line is cut, and
 // an ellipsis says so. Lines after the first begin with indent.
+// most is at least 1; an empty text is one empty line.
 func wrap(s string, width int, indent string, most int) []string {
 	var lines []string
 	line := ""

@@ -102,6 +102,7 @@ func KernelChange(r *analysis.Result, b *analysis.BaselineKernel) string {
 
 // PageTiles are what a reader looks for first: latency, throughput and the use of
 // the GPU, as far as they were measured.
+// Of a server they are those of its clients; tiles whose value is not known are left out.
 func PageTiles(r *analysis.Result) []Tile {
 	tiles := servingTiles(r)
 	if len(tiles) == 0 {

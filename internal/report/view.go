@@ -198,6 +198,7 @@ func (v View[Row]) without(keys ...string) View[Row] {
 }
 
 // only is the view with some columns, in that order.
+// A key that the view does not have is a mistake of the program, and panics.
 func (v View[Row]) only(keys ...string) View[Row] {
 	columns := make([]Column[Row], len(keys))
 	for i, key := range keys {

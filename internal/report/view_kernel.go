@@ -60,6 +60,7 @@ const manyReasons = 6
 
 // kernelLines are the first kernels of a result, and the sum of the others where
 // it is asked for.
+// Rows are those of the result, in its order; pointers are into it.
 func kernelLines(r *analysis.Result, n *names, most int, withRest bool) []*kernelLine {
 	var rows []*kernelLine
 	reasons := map[string]bool{}

@@ -103,6 +103,7 @@ func slowestNote(g *regionLine) string {
 }
 
 // regionLines are the regions of a result as tables show them.
+// They are in the order of RegionLines, as many as those.
 func regionLines(r *analysis.Result) []regionLine {
 	lines := r.RegionLines()
 	out := make([]regionLine, len(lines))

@@ -8,6 +8,7 @@ import (
 // Wrap breaks a line at blanks so that it fits into a terminal; what follows the
 // first row begins with indent. Words are never cut: they may be paths that are
 // there to be copied. Width 0, no terminal, leaves the line as it is.
+// Blanks before the first word stay.
 func Wrap(line string, width int, indent string) string {
 	if width <= 0 || utf8.RuneCountInString(line) <= width {
 		return line

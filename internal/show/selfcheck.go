@@ -66,8 +66,10 @@ func SelfCheck(ctx context.Context, path, nsysPath, ncuPath string) (*Comparison
 // can make up for.
 type unreadError struct{ err error }
 
+// Error is that of the reader.
 func (e *unreadError) Error() string { return e.err.Error() }
 
+// Unwrap lets errors.Is and errors.As see the cause.
 func (e *unreadError) Unwrap() error { return e.err }
 
 // selfcheck compares a report, or all reports of a run: its timeline first, then counters,

@@ -185,8 +185,10 @@ func (a *Answer) After() (notes []string, err error) {
 // what the view shows.
 type UsageError struct{ err error }
 
+// Error is that of the mistake itself.
 func (e *UsageError) Error() string { return e.err.Error() }
 
+// Unwrap lets errors.Is and errors.As see the mistake.
 func (e *UsageError) Unwrap() error { return e.err }
 
 // usage makes an error the caller's.

@@ -16,6 +16,7 @@ import (
 // still being made.
 type draining struct{ mcp.Transport }
 
+// Connect implements mcp.Transport.
 func (t draining) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := t.Transport.Connect(ctx)
 	if err != nil {
@@ -24,9 +25,10 @@ func (t draining) Connect(ctx context.Context) (mcp.Connection, error) {
 	return &drainedConn{Connection: c, closed: make(chan struct{}), pending: map[jsonrpc.ID]bool{}}, nil
 }
 
+// A drainedConn answers the calls that it has read before it ends.
 type drainedConn struct {
 	mcp.Connection
-	// once guards closed, which is closed when the input ends.
+	// once lets Close be called several times; closed ends the wait of Read.
 	once   sync.Once
 	closed chan struct{}
 
@@ -36,6 +38,7 @@ type drainedConn struct {
 	drained chan struct{}       // closed with the last answer; nil before the end of the input
 }
 
+// Read implements mcp.Connection; at the end of the input it waits until all calls were answered.
 func (c *drainedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
@@ -67,6 +70,7 @@ func (c *drainedConn) ended() <-chan struct{} {
 	return c.drained
 }
 
+// Write implements mcp.Connection and notes which calls were answered.
 func (c *drainedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
 	if r, ok := m.(*jsonrpc.Response); ok {
@@ -82,6 +86,7 @@ func (c *drainedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
+// Close may be called several times.
 func (c *drainedConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.Connection.Close()

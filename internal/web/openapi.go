@@ -35,6 +35,7 @@ func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 var placeholder = regexp.MustCompile(`\{(\w+)\}`)
 
 // operation describes one row of the routes; operationIds are unique by method and path.
+// Paths and parameters are those of the table: an operation cannot be described that is not served.
 func operation(r *route) object {
 	var parameters []object
 	for _, m := range placeholder.FindAllStringSubmatch(r.path, -1) {

@@ -16,6 +16,7 @@ import (
 var pageFiles embed.FS
 
 // pages serves the page of the store, which is built into the program.
+// It holds nothing of a run.
 func pages() http.Handler {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {

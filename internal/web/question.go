@@ -80,6 +80,7 @@ type schema struct {
 }
 
 // schemaOf describes a parameter; its default is that of a new request.
+// r is a request with the defaults; it is not changed.
 func schemaOf(p show.Param, r *show.Request) *schema {
 	s := &schema{Description: strings.ReplaceAll(p.Help, "`", "")}
 	switch v := p.Value(r).(type) {

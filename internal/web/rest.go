@@ -93,6 +93,7 @@ type problem struct {
 	Detail string `json:"detail"`
 }
 
+// Error is the detail, for logs.
 func (p *problem) Error() string { return p.Detail }
 
 // refused: code is for programs and stays, the text is for people.
@@ -133,6 +134,7 @@ func writeError(w http.ResponseWriter, err error) {
 }
 
 // writeJSON encodes before it writes, so an error can still change the status.
+// An error of the client, which went away, is returned too; nothing can be done about it.
 func writeJSON(w http.ResponseWriter, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -171,6 +173,7 @@ func (s *server) view(w http.ResponseWriter, r *http.Request, v *show.View) erro
 
 // asked reads what is asked of a view. Clients name runs of the store and never
 // files.
+// Errors are problems with a status of their own.
 func (s *server) asked(r *http.Request, v *show.View, query url.Values) (*show.Request, error) {
 	args, err := fromQuery(v, query)
 	if err != nil {

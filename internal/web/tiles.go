@@ -154,6 +154,7 @@ func readDrawn(path string) (*drawn, error) {
 
 // draw makes lanes of the ranges of threads by depth, and of the work of streams. Names are
 // shared with the timeline, which can go.
+// Lanes without an event are not made.
 func draw(t *timeline.Timeline) *drawn {
 	lanes := map[laneKey]*drawnLane{}
 	add := func(key laneKey, start, end int64, name uint32) {

@@ -28,6 +28,7 @@ var regionsFolder = filepath.Join("ncu", "regions")
 // Write writes an analysis and every report that is made from it into a
 // folder, and returns their paths. What can be written is, whatever else fails.
 // What an earlier analysis left there and this one does not have is removed.
+// The first path is that of result.json; without it nothing is written.
 func Write(dir string, r *analysis.Result) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("write reports: %w", err)
@@ -50,6 +51,7 @@ func Write(dir string, r *analysis.Result) ([]string, error) {
 
 // removeStale removes the reports of regions that an analysis does not know.
 // The other reports have the same names each time.
+// made are the paths of this analysis; a folder that is missing is fine.
 func removeStale(dir string, made []string) error {
 	folders, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -86,6 +88,7 @@ func (e *SchemaError) Error() string {
 
 // Read reads a result.json of this version. One of another schema is refused:
 // the captures of its run are analyzed again.
+// A file that is larger than a result can be is refused before it is read.
 func Read(path string) (*analysis.Result, error) {
 	data, err := format.ReadFile(path, maxResult)
 	if err != nil {
