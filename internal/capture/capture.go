@@ -48,7 +48,8 @@ type Capture struct {
 	Importer string // QdstrmImporter of this nsys; "" looks beside nsys
 
 	TempRoot string // where private temporary directories are made; "" is the system's
-	MinFree  int64  // bytes that must be free for output and TMPDIR; 0 is 64 MiB, negative is no limit
+	// bytes that must be free for output and TMPDIR; 0 is 64 MiB, negative is no limit
+	MinFree int64
 
 	// Variables that look like secrets are kept from a workload under nsys, which
 	// stores the whole environment in its report. KeepEnv names exceptions.
@@ -68,8 +69,9 @@ type Capture struct {
 
 	Record func(Recording) // receives each attempt in a form that Play understands
 
-	Progress func(Progress)      // called about once a second and at each change of stage
-	Counted  func(kernel string) // called for each launch that ncu has counted, with the name that it prints; may be nil
+	Progress func(Progress) // called about once a second and at each change of stage
+	// called for each launch that ncu has counted, with the name that it prints; may be nil
+	Counted func(kernel string)
 }
 
 // A Result is what came of a capture.

@@ -197,6 +197,7 @@ func (r *Result) amend() {
 // 2022 and 2023, which have no table for it in SQLite.
 var diagnosticField = regexp.MustCompile(`\b(Source|Level|Text): (?:"((?:[^"\\]|\\.)*)"|(\S+))`)
 
+// unescape undoes the escapes of the text export; a message becomes one line.
 var unescape = strings.NewReplacer(`\n`, " ", `\t`, " ", `\"`, `"`, `\\`, `\`)
 
 // readDiagnostics finds the profiler's own messages in the text export of a
@@ -227,6 +228,7 @@ func readDiagnostics(r io.Reader) ([]Diagnostic, error) {
 	}
 }
 
+// maxLine bounds a message of the text export, in bytes.
 const maxLine = 1 << 20
 
 // parseDiagnostic leaves a field that the block does not have at "".

@@ -28,8 +28,10 @@ const (
 	NcuImport  Tool = "ncu-import" // ncu --import and queries
 )
 
+// param names the tool in a fact.
 func (t Tool) param() fact.Param { return fact.Name("tool", string(t)) }
 
+// ofNsys also holds for what comes after a capture: export, import, stats.
 func (t Tool) ofNsys() bool { return strings.HasPrefix(string(t), "nsys") }
 
 // profiles reports whether the tool runs a workload and must leave a report.
@@ -161,6 +163,7 @@ func sniffFormat(path string) Format {
 	return format.Of(head[:n])
 }
 
+// stderrMark parts the two streams in the text that patterns are looked for in.
 const stderrMark = "--- stderr"
 
 // text joins the two streams in the way the patterns expect.
@@ -302,6 +305,7 @@ func (c *Capture) check(reading context.Context, e *Evidence, f *File) bool {
 	return true
 }
 
+// errInsisted ends the reading of reports: the user does not want to wait for it.
 var errInsisted = errors.New("asked to stop twice")
 
 // repeatWindow is the time in which requests count as one key press.

@@ -185,6 +185,7 @@ func speaks(t Tool, line []byte) int {
 	return slices.IndexFunc(words, func(w []byte) bool { return bytes.HasPrefix(line, w) })
 }
 
+// ncuWords begin the lines of ncu that explain a verdict.
 var ncuWords = [][]byte{
 	[]byte("==ERROR== "), []byte("==WARNING== "), []byte("==PROF== Report: "), []byte("==PROF== Connected"), []byte("==PROF== Disconnected"),
 	[]byte("==PROF== Using"), []byte("==PROF== Trying"),

@@ -211,6 +211,7 @@ type importError struct {
 	Outcome Outcome
 }
 
+// Error names the verdict; its evidence goes into a warning, see importParams.
 func (e *importError) Error() string { return "import " + e.Stream + ": " + string(e.Outcome.Kind) }
 
 // importParams are what is known of a failed import.
@@ -223,4 +224,5 @@ func importParams(err error) []fact.Param {
 	return params
 }
 
+// oneLine is what a tool printed, fit for an error message.
 func oneLine(text []byte) string { return tool.Quote(string(text)) }

@@ -246,6 +246,7 @@ func unfinished(line string) bool {
 	return strings.HasPrefix(line, profiling) && !strings.HasSuffix(line, " passes") && !strings.HasSuffix(line, " pass")
 }
 
+// slowLaunch is what ncu prints while a launch waits for others that ncu holds back.
 var slowLaunch = regexp.MustCompile(`Launching the workload is taking more time than expected`)
 
 // statsRows reports whether nsys stats printed rows besides its remarks.
@@ -388,6 +389,7 @@ func (e *Evidence) unreadable() *File {
 	return nil
 }
 
+// hasFormat looks at files of this attempt alone, not at those of an earlier one.
 func (e *Evidence) hasFormat(want Format) bool {
 	for _, f := range e.Files {
 		if f.Format == want && f.Fresh {
@@ -410,6 +412,7 @@ func (e *Evidence) what(reports int) fact.Fact {
 	return fact.New(toolEnded, e.Tool.param(), exit, left)
 }
 
+// leftBehind is what the tool left, the best of it; reports are the good ones.
 func (e *Evidence) leftBehind(reports int) fact.Fact {
 	switch {
 	case reports > 0:
@@ -434,6 +437,7 @@ func (e *Evidence) exit() fact.Fact {
 	return fact.New(exitCode, code)
 }
 
+// signalParams name a signal by its number and in the words of the system.
 func signalParams(s syscall.Signal) []fact.Param {
 	return []fact.Param{fact.Count("signal", int(s)), fact.Name("name", s.String())}
 }

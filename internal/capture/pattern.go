@@ -49,6 +49,7 @@ var patterns = sync.OnceValue(func() []Pattern {
 	return rows
 })
 
+// parsePatterns reads the embedded table. Order is precedence, so rows stay as they are.
 func parsePatterns(text string) ([]Pattern, error) {
 	var rows []Pattern
 	for n, line := range strings.Split(text, "\n") {
@@ -148,6 +149,7 @@ func (p *Pattern) appliesTo(which Tool) bool {
 	return false
 }
 
+// groups are the submatches at the given offsets; "" for one that took no part.
 func groups(text string, at []int) []string {
 	var g []string
 	for i := 0; i+1 < len(at); i += 2 {
@@ -180,8 +182,10 @@ func (f *Finding) fact() fact.Fact {
 
 // Parameters of messages that other packages look at.
 const (
-	Untraced = "untraced" // of NoEvents and NotStarted: what a process did not let nsys trace, "CUDA" or "NVTX"
-	Absent   = "absent"   // of metricsAbsent: the counters that a machine does not have; absent where the list was cut
+	// of NoEvents and NotStarted: what a process did not let nsys trace, "CUDA" or "NVTX"
+	Untraced = "untraced"
+	// of metricsAbsent: the counters that a machine does not have; absent where the list was cut
+	Absent = "absent"
 )
 
 // Codes of messages that other packages look at.
@@ -283,6 +287,7 @@ func firstFailure(found []Finding, ran bool) *Finding {
 	return nil
 }
 
+// beforeWorkload are verdicts that a workload which was seen to run cannot have.
 var beforeWorkload = map[Kind]bool{WorkloadMissing: true, StartFailed: true, TempUnusable: true, ToolUsage: true}
 
 // warn sets the doubts of an outcome; but is the ID of the one that is the verdict already.
@@ -322,6 +327,7 @@ func warnings(e *Evidence, found []Finding, but string) []Warning {
 	return list
 }
 
+// fewer warns that n came of so many.
 func fewer(code fact.Code, n, of int) Warning {
 	return warningOf(code, fact.Count("n", n), fact.Count("of", of))
 }

@@ -78,6 +78,7 @@ type tracker struct {
 	expected int
 }
 
+// newTracker expects so many launches, 0 where that is not known; tell may be nil.
 func newTracker(t Tool, gated bool, expected int, tell func(Progress)) *tracker {
 	return &tracker{tool: t, gated: gated, expected: expected, tell: tell, now: Progress{Stage: Starting}}
 }
@@ -109,6 +110,7 @@ func (k *tracker) line(l tool.Line) {
 	}
 }
 
+// nsys prints no event for the start of the workload: tick sees that.
 func (k *tracker) nsys(text string) {
 	if m := nsysBar.FindStringSubmatch(text); m != nil {
 		k.now.Stage = Reporting
@@ -129,6 +131,7 @@ func (k *tracker) nsys(text string) {
 	}
 }
 
+// ncu speaks of each launch; what the workload prints has another beginning.
 func (k *tracker) ncu(text string) {
 	m := ncuSpeaks.FindStringSubmatch(text)
 	if m == nil {

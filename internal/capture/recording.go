@@ -85,6 +85,8 @@ func parseRecording(text string) (Recording, error) {
 	return r, nil
 }
 
+// field reads a line of the head. Unknown names are errors: a recording is not read in
+// half.
 func (r *Recording) field(line string) error {
 	if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
 		return nil
@@ -115,6 +117,7 @@ func (r *Recording) field(line string) error {
 	return err
 }
 
+// events reads lines "SECONDS out|err TEXT".
 func (r *Recording) events(text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
@@ -135,6 +138,7 @@ func (r *Recording) events(text string) error {
 	return nil
 }
 
+// file reads one recorded file: its size and the bytes at its beginning.
 func (r *Recording) file(name, data string) error {
 	f := RecordedFile{Name: name}
 	for line := range strings.Lines(data) {
@@ -231,6 +235,8 @@ func (k *Recorder) Finish(c *Capture, ended tool.Ended, temp string, files []Fil
 	return r
 }
 
+// placeholders make a recording independent of where it was made. The folder for temporary
+// files comes first: it may lie in that of the output.
 func placeholders(output, temp string) *strings.Replacer {
 	pairs := []string{output, "{output}", filepath.Dir(output), "{dir}"}
 	if temp != "" {

@@ -216,6 +216,7 @@ func identify(store *runs.Run, step string, files []runs.File) {
 	}
 }
 
+// causeOfSession: the session itself says why it failed.
 const causeOfSession fact.Code = "cause-session" // kind, file, next
 
 // ExplainSession puts what a session itself says of its end into the outcome.
@@ -326,6 +327,7 @@ func KeptRanks(ctx context.Context, store *runs.Run, t tool.Tool, n plan.Nsys) (
 	return o, files, nil
 }
 
+// reportSecrets: more is how many variables are not named.
 const reportSecrets fact.Code = "report-secrets" // file, names, more
 
 // mostSecrets is how many variables SecretsInside names.

@@ -56,6 +56,8 @@ func CheckTimeline(ctx context.Context, t tool.Tool, n plan.Nsys, report, comman
 	return content, target, err
 }
 
+// readTimeline counts what was asked for, by table and by the names of the configuration.
+// Environments are blanked before anybody reads the export.
 func readTimeline(ctx context.Context, n plan.Nsys, target string) (*Content, error) {
 	content := &Content{Rows: map[string]int64{}}
 	if _, err := redact.BlankEnvironments(target); err != nil {

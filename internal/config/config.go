@@ -27,15 +27,18 @@ type Options struct {
 	Cwd        string                           // absolute; where relative run directories start
 	JobName    string                           // hydra.job.name unless configured
 	OpenDir    func(path string) fs.FS          // opens a folder of hydra.searchpath; nil: os.DirFS
-	JobEnv     string                           // dotted key of a mapping to which Resolve adds hydra.job.env_set; "" for none
-	Renames    []Rename                         // keys that files and overrides may still call by an older name
+	// dotted key of a mapping to which Resolve adds hydra.job.env_set; "" for none
+	JobEnv string
+	// keys that files and overrides may still call by an older name
+	Renames []Rename
 }
 
 // Rename is a key that has another name today. A key with a To is moved there
 // with a warning, in files and in overrides; one without is left to be refused
 // as unknown, with Advice as the next step.
 type Rename struct {
-	From   string // dotted key, with all that lies below it; of a group override, group or group@package
+	// dotted key, with all that lies below it; of a group override, group or group@package
+	From   string
 	To     string // dotted key of today; "" where nothing takes its place one to one
 	Advice string // what to write instead; read only where To is ""
 }
@@ -68,7 +71,8 @@ func Keys(n *Node) []string {
 // Error is a problem with the configuration, in the words of Hydra where it
 // has words for it, with the place and a suggestion.
 type Error struct {
-	Kind    string // what went wrong, of the closed list in docs/hydra.md: "unknown-key", "override-syntax", ...
+	// what went wrong, of the closed list in docs/hydra.md: "unknown-key", "override-syntax", ...
+	Kind    string
 	Message string // one or more lines without place or suggestion
 	Key     string // the dotted key concerned, where there is one
 	Origin  Origin // the file and line, or the override; zero where neither is to blame

@@ -50,6 +50,7 @@ func (e *grammarError) Error() string {
 	return e.text + "\n    " + strings.Map(oneLine, e.src) + "\n    " + strings.Repeat(" ", column) + "^"
 }
 
+// oneLine keeps a quoted expression on one line.
 func oneLine(r rune) rune { // keeps columns as they are
 	if r == '\n' || r == '\t' || r == '\r' {
 		return ' '

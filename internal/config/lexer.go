@@ -150,7 +150,8 @@ const (
 	unsigned = `(?:0|[1-9](?:_?[0-9])*)`
 	exponent = `[eE][+-]?` + digits
 	float    = `[+-]?(?:` + unsigned + `\.(?:` + digits + `)?(?:` + exponent + `)?|\.` + digits + `(?:` + exponent + `)?|` + unsigned + exponent + `|(?i:inf|nan))`
-	escapes  = `(?:\\[\\()\[\]{}:=, \t])+` // characters that a backslash quotes in an unquoted value
+	// characters that a backslash quotes in an unquoted value
+	escapes  = `(?:\\[\\()\[\]{}:=, \t])+`
 	unquoted = `[/\-\\+.$%*@?|]`
 )
 
@@ -188,6 +189,7 @@ const (
 	modeDouble                // a string in quotation marks
 )
 
+// interOpen begins an interpolation; blanks after the brace are allowed.
 const interOpen = `\$\{` + blanks
 
 // modeRules are indexed by mode. Order matters only among matches of equal length.

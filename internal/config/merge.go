@@ -13,6 +13,7 @@ type mergeError struct {
 	near []string
 }
 
+// Error is Hydra's text, which tests hold against the original.
 func (e *mergeError) Error() string { return e.text }
 
 // errMergeKinds has the words of omegaconf.

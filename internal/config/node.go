@@ -20,6 +20,7 @@ const (
 	List
 )
 
+// kindNames are by Kind, in its order.
 var kindNames = [...]string{"null", "bool", "int", "float", "string", "map", "list"}
 
 // String names the kind as an error message does.
@@ -63,8 +64,9 @@ type Entry struct {
 // Nodes that Compose and Resolve return must not be changed.
 // They may be read by several goroutines once nothing composes any more.
 type Node struct {
-	kind    Kind
-	text    string // a scalar: true or false, decimal digits, Python's repr of a float, or the string itself
+	kind Kind
+	// a scalar: true or false, decimal digits, Python's repr of a float, or the string itself
+	text    string
 	entries []Entry
 	index   map[nodeKey]int // entries by key; nil in small maps
 	items   []*Node

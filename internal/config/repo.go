@@ -192,6 +192,7 @@ func rootCause(err error) error {
 // headerSize is how much of a file Hydra searches for a header.
 const headerSize = 512
 
+// headerLine is a line that may be a package directive.
 var headerLine = regexp.MustCompile(`^\s*#\s*@`)
 
 // packageHeader reads the "# @package" lines at the top of a file.
@@ -359,8 +360,6 @@ func (r *repo) allGroups() []Group {
 	return groups
 }
 
-var packageLine = regexp.MustCompile(`^#\s*@`)
-
 // option describes a config for people, by the first comment of its file.
 func (r *repo) option(configPath, name string) Option {
 	o := Option{Name: name}
@@ -386,7 +385,7 @@ func firstComment(h fs.File) string {
 	for line := range bytes.Lines(head[:n]) {
 		text := strings.TrimSpace(strings.ToValidUTF8(string(line), ""))
 		switch {
-		case text == "" || text == "---" || packageLine.MatchString(text):
+		case text == "" || text == "---" || headerLine.MatchString(text):
 		case strings.HasPrefix(text, "#"):
 			if text = strings.TrimSpace(strings.TrimLeft(text, "#")); text != "" {
 				return text

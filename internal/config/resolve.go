@@ -37,6 +37,7 @@ type resolveError struct {
 	err  error  // cause, where it is another error
 }
 
+// Error is OmegaConf's text.
 func (e *resolveError) Error() string { return e.text }
 func (e *resolveError) Unwrap() error { return e.err }
 
@@ -351,6 +352,7 @@ type selectOptions struct {
 // missingError is a "???" where a value was needed.
 type missingError struct{ key string }
 
+// Error names the key in full: the value "???" says nothing.
 func (e *missingError) Error() string { return "Missing mandatory value: " + e.key }
 
 // typeError is a path through something that holds nothing.
@@ -359,6 +361,7 @@ type typeError struct {
 	text  string
 }
 
+// Error is OmegaConf's text.
 func (e *typeError) Error() string { return e.text }
 
 // wrapTypeError gives a typeError that an interpolation met the words of

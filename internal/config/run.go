@@ -9,8 +9,9 @@ import (
 
 // Run is what the hydra node says about the folder of a run.
 type Run struct {
-	Path   string            // hydra.run.dir, made absolute from Options.Cwd
-	Record map[string][]byte // files that hydra.output_subdir asks for, by their path within the run; nil for none
+	Path string // hydra.run.dir, made absolute from Options.Cwd
+	// files that hydra.output_subdir asks for, by their path within the run; nil for none
+	Record map[string][]byte
 }
 
 // resolver makes one that sees this config: its hydra node, and the variables

@@ -16,8 +16,9 @@ import (
 type Status string
 
 const (
-	OK            Status = "ok"
-	Warning       Status = "warning"        // a run works, its numbers or its convenience may suffer
+	OK Status = "ok"
+	// a run works, its numbers or its convenience may suffer
+	Warning       Status = "warning"
 	Blocker       Status = "blocker"        // what is wanted cannot work
 	Unknown       Status = "could-not-tell" // the evidence could not be had
 	NotApplicable Status = "not-applicable" // nothing that is wanted depends on it
@@ -267,4 +268,5 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%v; or %s", e.Err, e.Instead)
 }
 
+// Unwrap leads to what was looked for.
 func (e *MissingError) Unwrap() error { return e.Err }

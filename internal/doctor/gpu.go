@@ -29,6 +29,7 @@ type gpu struct {
 // query asks with the names that drivers from 450 to 580 know.
 const query = "index,name,driver_version,compute_mode,mig.mode.current,clocks.current.sm,clocks.max.sm,clocks_throttle_reasons.active,temperature.gpu"
 
+// cudaVersion is the newest CUDA that the driver can run, in what nvidia-smi prints.
 var cudaVersion = regexp.MustCompile(`CUDA Version\s*:\s*(\d+\.\d+)`)
 
 // askSMI fills in what nvidia-smi tells.
@@ -89,6 +90,7 @@ func dotted(s string) tool.Version {
 	return v
 }
 
+// nvrm finds the version of the kernel module in /proc/driver/nvidia/version.
 var nvrm = regexp.MustCompile(`(?m)^NVRM version:.*?\s(\d+\.\d+(?:\.\d+)?)\s`)
 
 // It also notes the version of the driver, which later checks use.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// freeBytes is what a user without privileges may still write.
 func freeBytes(path string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
@@ -18,6 +19,7 @@ func freeBytes(path string) (uint64, error) {
 	return st.Bavail * uint64(st.Bsize), nil
 }
 
+// ownerOf is the user id and the mode of a path itself; links are not followed.
 func ownerOf(path string) (int, os.FileMode, error) {
 	info, err := os.Lstat(path)
 	if err != nil {

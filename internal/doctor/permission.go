@@ -25,6 +25,7 @@ type capabilities struct {
 // has is false where the capabilities could not be read.
 func (c capabilities) has(bit int) bool { return c.known && c.bits&(1<<bit) != 0 }
 
+// capEff are the capabilities of this process, in /proc/self/status.
 var capEff = regexp.MustCompile(`(?m)^CapEff:\s*([0-9a-fA-F]+)`)
 
 // readCapabilities reads those in effect for this process, which the workload inherits.
@@ -82,6 +83,7 @@ func checkContainer(_ context.Context, e *exam) finding {
 	return ok(inContainer, fact.Name("kind", e.contained))
 }
 
+// adminOnly is 1 where the driver lets root alone read counters.
 var adminOnly = regexp.MustCompile(`(?m)^RmProfilingAdminOnly:\s*(\d+)`)
 
 // RmProfilingAdminOnly of the driver decides; drivers from 565 on also take CAP_PERFMON.
@@ -126,6 +128,7 @@ func checkCounters(_ context.Context, e *exam) finding {
 	return problem(e.Counters, deniedInside, append(lost, fact.Name("kind", e.contained), fact.Name("grant", grant))...)
 }
 
+// perfSyscall is what nsys status says of sampling the CPU.
 var perfSyscall = regexp.MustCompile(`perf_event_open syscall available:\s*(\w+)`)
 
 // The level is kernel.perf_event_paranoid: up to 2 allows own processes, up to 0 all.

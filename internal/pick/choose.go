@@ -35,11 +35,14 @@ type choice struct {
 
 	numberings map[string]*numbering       // by the form of the names, as far as asked for
 	configs    map[string][]*configuration // the same
-	typicals   map[int][]int               // by group, as far as asked for: launches near its median
-	prepared   bool                        // what each needs is there
-	cut        **stretches                 // nil where nobody asked yet
+	// by group, as far as asked for: launches near its median
+	typicals map[int][]int
+	prepared bool        // what each needs is there
+	cut      **stretches // nil where nobody asked yet
 }
 
+// newChoice makes a choice that knows nothing yet: medians, numberings and
+// configurations are found when they are first asked for.
 func newChoice(l *Launches, p Policy, filter *regionFilter) *choice {
 	return &choice{l: l, p: p, filter: filter, medians: make([]int, len(l.groups)), numberings: map[string]*numbering{}, configs: map[string][]*configuration{}, typicals: map[int][]int{}}
 }
@@ -294,6 +297,7 @@ type NothingError struct {
 	exist     fact.Fact // the ranges that there are
 }
 
+// Error is in words: the error ends a command where no capture can tell it.
 func (e *NothingError) Error() string { return "choose launches: " + message.Text(e.fact()) }
 
 // fact is the error with all that it knows.
@@ -321,8 +325,11 @@ func (u Unmatched) Fact() fact.Fact {
 	return fact.New(unmatchedCode, params...)
 }
 
+// String is Fact in words.
 func (u Unmatched) String() string { return strings.Join(message.Texts([]fact.Fact{u.Fact()}), "") }
 
+// knownKernels are the names that a filter may be meant for, sorted and each once: those
+// of functions and the short ones.
 func (l *Launches) knownKernels() []string {
 	var out []string
 	for i := range l.names {

@@ -300,6 +300,7 @@ func (c *Counting) expectedLaunches() int {
 	return expectedLaunches(c.Nsys, c.Ncu.CLI, c.Timeline, func() (Filters, error) { return c.regionFilters() })
 }
 
+// The filters are resolved only where the configuration lets launches be counted.
 func expectedLaunches(n plan.Nsys, c plan.NcuCLI, l *Launches, resolve func() (Filters, error)) int {
 	own := c.KernelName != "" || c.KernelID != "" || !c.ProfileFromStart || c.FilterMode == "per-gpu" || c.TargetProcesses != "all" || len(c.ExtraArgs) > 0
 	each := c.ReplayMode == plan.ReplayAuto || c.ReplayMode == plan.ReplayKernel || c.ReplayMode == plan.ReplayApplication

@@ -19,9 +19,11 @@ const (
 	SecondsPerPass = 0.035  // of the first launch
 	secondsBeside  = 0.1    // of a launch, beside its passes
 	slowerByLaunch = 1.8e-6 // seconds of a pass, for each launch before
-	usualBefore    = 23_000 // launches of two passes of a small Llama, 32 tokens each: where nothing is known
-	slowerInPass   = 3.0    // a kernel in a pass against the timeline: lower clocks, its memory saved and restored
-	startSeconds   = 3.0    // of one ncu process beside the program: injection, modules, the report
+	// launches of two passes of a small Llama, 32 tokens each: where nothing is known
+	usualBefore = 23_000
+	// a kernel in a pass against the timeline: lower clocks, its memory saved and restored
+	slowerInPass = 3.0
+	startSeconds = 3.0 // of one ncu process beside the program: injection, modules, the report
 
 	// ncu runs the nodes of a CUDA graph one by one: on a server with steps of 865
 	// nodes the first step that it saw took 50 s beside what it counted in it, steps of
@@ -101,6 +103,8 @@ func (c Collect) Passes() (int, []fact.Fact) {
 	return max(1, n+added), from
 }
 
+// metricPasses is what metrics that are named one by one cost, without the sections: a
+// pattern counts as several, since what it collects is known to ncu alone.
 func (c Collect) metricPasses() int {
 	single, passes := 0, 0
 	for _, m := range c.Metrics {
@@ -144,8 +148,10 @@ func (s *Serving) seconds() float64 {
 	return s.GraphNodes * (newNodeSeconds + nodeSeconds*float64(max(0, 2*len(s.Prompts)-1)))
 }
 
+// round3 keeps milliseconds of seconds, for what people read.
 func round3(x float64) float64 { return math.Round(x*1000) / 1000 }
 
+// share is 0 where the whole is nothing: no part of nothing is missed.
 func share(part, whole int64) float64 {
 	if whole <= 0 {
 		return 0

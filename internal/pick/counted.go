@@ -79,6 +79,7 @@ func FromResult(r *ncurep.Result) Counted {
 	return c
 }
 
+// plainDomain is "" for the default domain, as expressions of NVTX have it.
 func plainDomain(name string) string {
 	if name == nvtx.DefaultDomain {
 		return ""
@@ -86,6 +87,7 @@ func plainDomain(name string) string {
 	return name
 }
 
+// dim narrows a grid or block; CUDA bounds each dimension to 31 bits.
 func dim(d ncurep.Dim3) [3]int32 { return [3]int32{int32(d.X), int32(d.Y), int32(d.Z)} }
 
 // Paths names the regions that were open around the launch: one for each

@@ -42,6 +42,7 @@ type openRegion struct {
 	kind                       timeline.RangeKind
 }
 
+// region is the row of a region that only counted launches tell of: it has no times.
 func (k openRegion) region() Region {
 	style := k.kind.String()
 	return Region{Path: k.path, Name: k.name, Domain: k.domain, Style: style, Parent: k.parent, Depth: k.depth, Parts: []RegionPart{}}

@@ -58,7 +58,8 @@ type Request struct {
 	Gates    []Gate         // that the program is to open and close; none counts everywhere
 	Launches int            // that it is to count; 0 where that is not known
 	Kernels  map[string]int // the same by the name that ncu prints; nil where that is not known
-	Asked    map[string]int // of Kernels, without those that the filter lets through beside what was chosen
+	// of Kernels, without those that the filter lets through beside what was chosen
+	Asked map[string]int
 	// Narrow says that of a server's steps ncu sees the ones that Serving asks for alone.
 	Narrow   bool
 	Expected time.Duration // 0 where that is not known
@@ -164,6 +165,7 @@ func wholeProgram(n plan.Nsys) bool {
 	return n.CaptureRange == plan.CaptureNone && n.Delay == 0 && n.Duration == 0
 }
 
+// policy is the choice for what is known of this run: see PolicyOf and Policy.
 func (c *Counting) policy() Policy {
 	p := PolicyOf(c.Nsys, c.Ncu, c.Version, c.Program)
 	p.BriefStart, p.Gates = c.BriefStart, c.Gates
@@ -193,6 +195,8 @@ func (c *Counting) regionFilters() (Filters, error) {
 	return configuredFilters(c.Ncu.CLI, c.Timeline.ranges())
 }
 
+// Without a timeline (seen is nil) nothing can be told to be unmatched: every form of a
+// name is asked for.
 func configuredFilters(c plan.NcuCLI, seen []nvtx.Seen) (Filters, error) {
 	if seen != nil {
 		return ResolveFilters(c.NVTXInclude, c.NVTXExclude, seen)
@@ -212,6 +216,8 @@ func configuredFilters(c plan.NcuCLI, seen []nvtx.Seen) (Filters, error) {
 // as they can be told without a timeline.
 func AsWritten(o ncu.Options, c plan.NcuCLI) (ncu.Options, error) { return asWritten(o, c, nil) }
 
+// Launches are not numbered within a range, and those that wait for other ranks are kept
+// out where ranks are counted one by one: ncu would repeat them for ever.
 func asWritten(o ncu.Options, c plan.NcuCLI, seen []nvtx.Seen) (ncu.Options, error) {
 	filters, err := configuredFilters(c, seen)
 	if err != nil {
@@ -240,6 +246,8 @@ func (c *Counting) countLaunches(ctx context.Context, steps []Step) (capture.Out
 	return c.countChosen(ctx, steps)
 }
 
+// countAsWritten lets ncu choose by the filters of the configuration. Steps are the replay
+// modes that were tried before.
 func (c *Counting) countAsWritten(ctx context.Context, steps []Step) (capture.Outcome, error) {
 	options, err := asWritten(c.Base, c.Ncu.CLI, c.Timeline.ranges())
 	if err != nil {
@@ -294,6 +302,7 @@ func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
 	return c.countLaunches(ctx, append(steps, last))
 }
 
+// saySteps tells each mode with the reason for it.
 func (c *Counting) saySteps(steps []Step) {
 	for _, s := range steps {
 		c.tell(fact.New(replayMode, fact.Name("mode", s.Mode), fact.Because("why", s.Reason.Fact)))

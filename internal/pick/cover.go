@@ -20,10 +20,13 @@ type candidate struct {
 // A wantSet holds wants by their index.
 type wantSet []uint64
 
+// newWantSet has room for n wants, numbered from 0.
 func newWantSet(n int) wantSet { return make(wantSet, (n+63)/64) }
 
+// add takes a number below the size of the set.
 func (s wantSet) add(w int) { s[w/64] |= 1 << (w % 64) }
 
+// len is how many wants are in the set.
 func (s wantSet) len() (n int) {
 	for _, word := range s {
 		n += bits.OnesCount64(word)
@@ -39,6 +42,7 @@ func (s wantSet) fresh(other wantSet) (n int) {
 	return n
 }
 
+// addAll takes a set of the same size.
 func (s wantSet) addAll(other wantSet) {
 	for i, word := range other {
 		s[i] |= word

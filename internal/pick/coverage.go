@@ -50,6 +50,7 @@ func (l *Launches) regionTimes(f *regionFilter, in []bool) []regionTime {
 	return out
 }
 
+// add counts the launches of a kind, which lies in the region.
 func (r *regionTime) add(k *kind) {
 	r.ns += k.ns
 	r.groups[k.group] += k.ns
@@ -147,6 +148,8 @@ func (l *Launches) graphTime(f *regionFilter) int64 {
 // name is the expression without the slash that ncu wants after a name.
 func (r *regionTime) name() string { return strings.TrimSuffix(r.expr, "/") }
 
+// coverageOf is the share of GPU time, CUDA graphs included, that groups which are
+// counted have in each region. Counted is asked by the index of a group.
 func coverageOf(regions []regionTime, counted func(group int) bool) []RegionCoverage {
 	var out []RegionCoverage
 	for i := range regions {
@@ -166,6 +169,7 @@ func coverageOf(regions []regionTime, counted func(group int) bool) []RegionCove
 // time is the reason.
 type step struct{ group, region int }
 
+// groupsIn are the groups of steps, in their order.
 func groupsIn(steps []step) []int {
 	out := make([]int, len(steps))
 	for i, s := range steps {
@@ -200,6 +204,9 @@ func (c *choice) order() (list []step, reached string) {
 	return list, "all"
 }
 
+// orderRegions goes on until each region has enough of its time: the next step is the
+// group that is the largest part of a region which still lacks some. The text is the
+// limit that ended it: coverage or top_n.
 func (c *choice) orderRegions(list []step) ([]step, string) {
 	taken := make([]bool, len(c.l.groups))
 	have, next := make([]int64, len(c.regions)), make([][]int, len(c.regions))
@@ -252,6 +259,8 @@ func (c *choice) covers(plan *translation) bool {
 	return !slices.ContainsFunc(c.regions, func(r regionTime) bool { return c.lacks(&r, counted) })
 }
 
+// lacks tells that the counted groups are not enough of a region. One in which nothing can
+// be counted lacks nothing.
 func (c *choice) lacks(r *regionTime, counted map[int]bool) bool {
 	return r.eligibleNS > 0 && share(c.within(r.groups, counted), r.eligibleNS) < c.enough()
 }

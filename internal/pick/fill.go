@@ -140,6 +140,8 @@ func (c *choice) explainRoles(t *Targets) {
 	}
 }
 
+// launch describes a launch, with its numbers where the whole program is in the timeline:
+// ncu counts from the start of the process.
 func (c *choice) launch(i int) Launch {
 	out := c.l.describe(i)
 	if c.p.Partial {
@@ -154,6 +156,7 @@ func (c *choice) launch(i int) Launch {
 	return out
 }
 
+// group is the row of a group in targets.json; rank is its place by GPU time, from 1.
 func (c *choice) group(g, rank int) Group {
 	def := &c.l.groups[g]
 	row := Group{
@@ -201,6 +204,7 @@ func (c *choice) group(g, rank int) Group {
 	return row
 }
 
+// unique sorts the list in place.
 func unique(list []int) []int {
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -261,6 +265,7 @@ func (c *choice) leftOut(limits Limits, isCounted map[int]bool) []LeftOut {
 	return out
 }
 
+// limitReason is why groups were left that could have been counted.
 func limitReason(l Limits, regions bool) Reason {
 	switch l.Reached {
 	case "top_n":
@@ -277,6 +282,8 @@ func limitReason(l Limits, regions bool) Reason {
 	return because(noWayToCount)
 }
 
+// leftRow sums up groups that are left out for one reason, by kernel; the largest are
+// named and the others counted.
 func (c *choice) leftRow(why Reason, groups []int) LeftOut {
 	row := LeftOut{Reason: why, Groups: len(groups)}
 	kernels := map[*names]*LeftRow{}

@@ -26,8 +26,10 @@ type scope struct {
 	guessedNS int64  // of launches that no counted one is like
 }
 
+// guessed is the share of the counted time whose duration was guessed.
 func (s *scope) guessed() float64 { return share(s.guessedNS, s.countedNS) }
 
+// scopes are the regions that were asked for, or one of everything that counts.
 func (c *choice) scopes() []scope {
 	var out []scope
 	for i := range c.regions {

@@ -13,10 +13,12 @@ import (
 // A Gate is where counting begins or ends: after a range was opened or closed. What
 // annotates the program there (workloads/annotate) opens and closes the gate.
 type Gate struct {
-	Path []string `json:"path"`           // of the range, outermost first, by the names that were pushed
-	N    int      `json:"n"`              // the how manieth range of this path in the process, from 1
-	Exit bool     `json:"exit,omitempty"` // after it was closed, not opened
-	Open bool     `json:"open,omitempty"` // counting begins; else it ends
+	// of the range, outermost first, by the names that were pushed
+	Path []string `json:"path"`
+	// the how manieth range of this path in the process, from 1
+	N    int  `json:"n"`
+	Exit bool `json:"exit,omitempty"` // after it was closed, not opened
+	Open bool `json:"open,omitempty"` // counting begins; else it ends
 }
 
 // stretches are the parts into which openings and closings of ranges cut what the
@@ -27,6 +29,7 @@ type stretches struct {
 	of     []int32      // by launch: the event before it, -1 before the first
 }
 
+// A rangeEvent is that a range of the thread opens or closes.
 type rangeEvent struct {
 	at   int64 // ns
 	node int32
@@ -34,6 +37,7 @@ type rangeEvent struct {
 	exit bool
 }
 
+// A rangeNode is a path of ranges: its last name and the path above, 0 for none.
 type rangeNode struct {
 	above int32
 	name  timeline.StringID
@@ -48,6 +52,8 @@ func (c *choice) stretches() *stretches {
 	return *c.cut
 }
 
+// findStretches is nil where gates cannot tell launches apart: annotation opens them in one
+// thread, and ncu must count configurations by themselves.
 func (c *choice) findStretches() *stretches {
 	l := c.l
 	if !c.p.Gates || c.p.Partial || l.len() == 0 || !ncu.PerLaunchConfig(c.p.Version) {

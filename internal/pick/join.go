@@ -45,9 +45,10 @@ type joiner struct {
 	shown     map[uint32]bool
 	unmatched []Unmatched
 
-	sums       map[partKey]*partSum
-	byNode     map[uint32][]partKey // inclusive ones
-	oneProcess bool                 // one process launched everything, on one device: its parts are the same
+	sums   map[partKey]*partSum
+	byNode map[uint32][]partKey // inclusive ones
+	// one process launched everything, on one device: its parts are the same
+	oneProcess bool
 }
 
 // partKey is one region, or its part in a process or device, with or without
@@ -59,6 +60,8 @@ type partKey struct {
 	exclusive bool
 }
 
+// A partSum is what a process, a device or all of them launched in a region. What was cut
+// is of kernels that reports of regions leave out.
 type partSum struct {
 	groups map[int]*groupSum
 	cut    int
@@ -183,6 +186,7 @@ type account struct {
 	speakers []speaker
 }
 
+// add enters a launch. A group that is left out of the reports is counted as cut.
 func (a *account) add(ns int64) {
 	if a.group == nil {
 		a.part.cut++
@@ -207,6 +211,9 @@ func (j *joiner) accounts(place uint32, group int, q *timeline.Queue) (out []acc
 	return out
 }
 
+// accountsOf are the sums that a launch of a group in a range belongs to: that of its
+// process, of its device and, where it is asked for, of all. Where one process is all there
+// is, they share one sum.
 func (j *joiner) accountsOf(node uint32, group int, q *timeline.Queue, exclusive bool) (out []account) {
 	keys := []partKey{{node, scopeProcess, j.l.pid(q.Process), exclusive}, {node, scopeDevice, int(q.Device), exclusive}}
 	if j.o.Aggregate {
@@ -240,6 +247,8 @@ func (j *joiner) accountsOf(node uint32, group int, q *timeline.Queue, exclusive
 	return out
 }
 
+// regions are the rows of the ranges that are shown, by path and style. The times of ranges
+// come from the timeline, whatever was counted in them.
 func (j *joiner) regions() []Region {
 	rows := map[[2]string]timeline.RegionRow{}
 	for _, row := range j.l.at.RegionRows(timeline.Query{}).Rows {
@@ -285,6 +294,7 @@ func (j *joiner) judge(r *Region, kernels int, graphNS int64) {
 	}
 }
 
+// parts fills in the sums of a region, that of everything first.
 func (j *joiner) parts(r *Region, node uint32) {
 	keys := j.byNode[node]
 	slices.SortFunc(keys, func(x, y partKey) int {

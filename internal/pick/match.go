@@ -11,6 +11,7 @@ import (
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
+// collective tells a kernel that waits for other ranks, which ncu cannot repeat alone.
 func (n *names) collective() bool {
 	return ncu.IsCollective(n.function) || ncu.IsCollective(n.demangled)
 }
@@ -22,6 +23,7 @@ type patterns struct {
 	list []pattern
 }
 
+// A pattern is a name or an expression of the user's; hits counts what it has selected.
 type pattern struct {
 	text string
 	re   *regexp.Regexp
@@ -50,6 +52,8 @@ func parsePatterns(key, base string, texts []string) (*patterns, error) {
 	return p, nil
 }
 
+// forms are the names of a kernel that a filter is held against: one, or all where the
+// configuration names no base.
 func (p *patterns) forms(n *names) []string {
 	switch p.base {
 	case "function":
@@ -120,6 +124,7 @@ func (s *selection) keep(n *names) Reason {
 	return Reason{}
 }
 
+// unmatched are the filters that selected nothing; known are names to suggest.
 func (s *selection) unmatched(known []string) []Unmatched {
 	return append(s.include.unmatched(known), s.exclude.unmatched(known)...)
 }

@@ -27,6 +27,8 @@ type metricList struct {
 	patterns     []*regexp.Regexp // of configured names that stand for several
 }
 
+// newMetricList wants the metrics of the configuration and the core ones, which reports
+// always show. An expression that cannot be read is left to ncu to refuse.
 func newMetricList(configured []string) *metricList {
 	l := &metricList{wanted: slices.Concat(Named(configured), coreMetrics)}
 	for _, text := range configured {

@@ -39,6 +39,7 @@ type numbered struct {
 	shaky int
 }
 
+// A nameKey is a name within a process: ncu numbers launches of each process apart.
 type nameKey struct {
 	process uint32
 	name    string
@@ -154,6 +155,7 @@ type want struct {
 	exact  string // their role, where it is not told by their duration
 }
 
+// typicalWants take any launch of a group that is as long as its median.
 func (c *choice) typicalWants(groups []int) []want {
 	var out []want
 	for _, g := range groups {
@@ -180,6 +182,7 @@ func (c *choice) typical(g int) []int {
 	return list
 }
 
+// slowestWants take the slowest launch of each group and no other.
 func (c *choice) slowestWants(groups []int) []want {
 	var out []want
 	for _, g := range groups {
@@ -201,6 +204,7 @@ func (c *choice) split(wants []want) (can, cannot []want) {
 	return can, cannot
 }
 
+// groupsOf may name a group more than once.
 func groupsOf(wants []want) []int {
 	var out []int
 	for _, w := range wants {
@@ -276,6 +280,7 @@ type numbers struct {
 	list  []int       // of with
 }
 
+// numbersOf are the numbers of launches under the names that a filter lets through.
 func (c *choice) numbersOf(base string, named map[string]bool) *numbers {
 	n := &numbers{numbering: c.numbering(base), c: c}
 	for i := range n.numbering.names {
@@ -319,6 +324,8 @@ func (n *numbers) launches(list []int) []int {
 	return out
 }
 
+// price is what ncu takes for all launches of one number, in seconds: it counts that of
+// every name.
 func (n *numbers) price(number int32) float64 {
 	sum := 0.0
 	for _, i := range n.with(number) {

@@ -23,8 +23,9 @@ type Policy struct {
 	KernelBase                   string
 	KernelKey                    string // what messages call KernelInclude; "" is kernel_include
 
-	TopN     int           // groups at most; 0 is no limit
-	Coverage float64       // share of the GPU time that can be chosen which is enough, of everything and of each include; 0 is all of it
+	TopN int // groups at most; 0 is no limit
+	// share of the GPU time that can be chosen which is enough, of everything and of each include; 0 is all of it
+	Coverage float64
 	Budget   time.Duration // predicted time of all ncu processes together; 0 is no limit
 
 	// Alike is the share of what is counted, of everything and of each include,

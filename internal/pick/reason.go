@@ -7,9 +7,10 @@ import (
 // Codes of why something is counted, left out or doubted. internal/message has
 // their words; a comment names the parameters.
 const (
-	chosenByRank   fact.Code = "chosen-by-rank"   // rank, share, launches, covered
-	chosenByRegion fact.Code = "chosen-by-region" // enough, region, of_region, share, launches, covered
-	countedAlong   fact.Code = "counted-along"    // why
+	chosenByRank fact.Code = "chosen-by-rank" // rank, share, launches, covered
+	// enough, region, of_region, share, launches, covered
+	chosenByRegion fact.Code = "chosen-by-region"
+	countedAlong   fact.Code = "counted-along" // why
 
 	atMedian   fact.Code = "counted-at-median"   // others
 	nearMedian fact.Code = "counted-near-median" // time, median, others
@@ -132,9 +133,10 @@ const (
 	passesOfUnknown  fact.Code = "passes-of-unknown-set" // set, n
 	passesOfSections fact.Code = "passes-of-sections"    // n
 	passesOfMetrics  fact.Code = "passes-of-metrics"     // n
-	costAhead        fact.Code = "counting-cost"         // each, basis, kernels, all, process or unknown, alike, budget
-	costUnknown      fact.Code = "counting-cost-unknown" //
-	costAlike        fact.Code = "counting-cost-alike"   //
+	// each, basis, kernels, all, process or unknown, alike, budget
+	costAhead   fact.Code = "counting-cost"
+	costUnknown fact.Code = "counting-cost-unknown" //
+	costAlike   fact.Code = "counting-cost-alike"   //
 
 	// Why a region lacks a metric.
 	absentNoKernel   fact.Code = "metric-no-kernel"
@@ -144,7 +146,8 @@ const (
 	absentOfLaunches fact.Code = "metric-not-of-launches"
 
 	// What is told while counting goes on.
-	willCount      fact.Code = "counting-starts"   // launches, kernels, processes, time, regions, all
+	// launches, kernels, processes, time, regions, all
+	willCount      fact.Code = "counting-starts"
 	leavesOut      fact.Code = "counting-leaves"   // launches, share, kernels, why
 	countsAgain    fact.Code = "counting-retries"  // n, way, time
 	hasCounted     fact.Code = "counting-done"     // regions, all
@@ -162,6 +165,7 @@ const (
 // A Reason is a fact. targets.json of earlier versions holds a text in its place.
 type Reason = fact.Stored
 
+// because states a reason as a value, why as an optional one.
 func because(code fact.Code, params ...fact.Param) Reason {
 	return Reason{Fact: fact.New(code, params...)}
 }

@@ -66,6 +66,7 @@ func spelledFilter(include, exclude []string) (*regionFilter, error) {
 	return f, err
 }
 
+// Key names the setting in the error.
 func parseAll(key string, values []string) ([]*nvtx.Expr, error) {
 	var out []*nvtx.Expr
 	for _, v := range values {
@@ -93,6 +94,7 @@ func (f *regionFilter) nothing(include []string, seen []nvtx.Seen) error {
 // mostListed is how many ranges that exist are named.
 const mostListed = 20
 
+// rangesOf names the ranges that there are, some of them, for whoever asked for others.
 func rangesOf(known []string) fact.Fact {
 	if len(known) == 0 {
 		return fact.New(rangesNone)
@@ -104,6 +106,8 @@ func rangesOf(known []string) fact.Fact {
 	return fact.New(rangesExist, params...)
 }
 
+// resolve gives the values for ncu and their expressions. What selects nothing is noted as
+// unmatched; the error is that a text is no expression.
 func (f *regionFilter) resolve(key string, exprs []string, seen []nvtx.Seen) ([]string, []*nvtx.Expr, error) {
 	var resolved []nvtx.Resolution
 	for _, text := range exprs {
@@ -132,6 +136,7 @@ func (f *regionFilter) resolve(key string, exprs []string, seen []nvtx.Seen) ([]
 // all reports that the filter lets everything through.
 func (f *regionFilter) all() bool { return len(f.in)+len(f.ex) == 0 }
 
+// match: an exclude wins over an include, and no include is everything.
 func (f *regionFilter) match(s nvtx.State) bool {
 	any := func(list []*nvtx.Expr) bool {
 		return slices.ContainsFunc(list, func(e *nvtx.Expr) bool { return e.Match(s) })

@@ -65,6 +65,7 @@ func waysTried(t *Targets, missing []Missing) map[string]bool {
 	return tried
 }
 
+// otherWay is a way to count the groups that was not tried yet; nil where none is left.
 func (c *choice) otherWay(groups []int, tried map[string]bool) *translation {
 	if !tried[WayPerConfig] {
 		if t, _, _ := c.perConfig(groups, false); t != nil {

@@ -45,6 +45,7 @@ type standing struct {
 	ofLast  [][]speaker
 }
 
+// A standKey is a region, with or without the ranges below it.
 type standKey struct {
 	path string
 	own  bool
@@ -53,6 +54,8 @@ type standKey struct {
 // ranks prefer typical launches, and any to the slowest.
 var ranks = map[string]int{RoleTypical: 4, RoleSame: 3, RoleOther: 3, RoleAlong: 3, "": 2, RoleSlowest: 1}
 
+// stand finds for each group the counted launches that may speak for it, by what the
+// verification says of them.
 func stand(l *Launches, results []Counted, v *Verification) *standing {
 	s := &standing{l: l, groups: map[int][]speaker{}, where: make([]map[string]bool, len(results)), within: make([]map[string]bool, len(results)), known: map[standKey][][]speaker{}}
 	for i := range results {
@@ -249,6 +252,7 @@ func (l *Launches) paths(kernel int) []string {
 	return l.pathsOf(l.at.Places()[l.kind(at).place].Own)
 }
 
+// pathsOf keeps the order.
 func (l *Launches) pathsOf(own []uint32) (out []string) {
 	for _, node := range own {
 		out = append(out, l.at.Path(node))

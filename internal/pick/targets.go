@@ -31,8 +31,9 @@ type Targets struct {
 	// program were chosen from.
 	MainRegions bool `json:"main_regions,omitempty"`
 
-	Totals    Totals     `json:"totals"`
-	Groups    []Group    `json:"groups"`             // chosen ones in their order of rank, then those that are counted along
+	Totals Totals `json:"totals"`
+	// chosen ones in their order of rank, then those that are counted along
+	Groups    []Group    `json:"groups"`
 	LeftOut   []LeftOut  `json:"left_out,omitempty"` // what is not counted, by reason
 	Runs      []Run      `json:"runs"`
 	Predicted Prediction `json:"predicted"`
@@ -60,12 +61,14 @@ type Limits struct {
 	Slowest     bool    `json:"slowest"`
 	Collectives bool    `json:"collectives"`
 	Collect     Collect `json:"collect"`
-	Reached     string  `json:"reached"` // top_n, coverage, budget_s, or all where every group was chosen
+	// top_n, coverage, budget_s, or all where every group was chosen
+	Reached string `json:"reached"`
 }
 
 // An Unmatched is a name or pattern of the configuration that selects nothing.
 type Unmatched struct {
-	Key  string   `json:"key"` // the setting: nvtx_include, nvtx_exclude, or one that chooses kernels
+	// the setting: nvtx_include, nvtx_exclude, or one that chooses kernels
+	Key  string   `json:"key"`
 	Expr string   `json:"expr"`
 	Why  Reason   `json:"why"`
 	Near []string `json:"near,omitempty"`
@@ -73,13 +76,15 @@ type Unmatched struct {
 
 // Totals are GPU times of the timeline in nanoseconds.
 type Totals struct {
-	Launches       int   `json:"launches"`
-	KernelNS       int64 `json:"kernel_ns"`
-	GraphNS        int64 `json:"graph_ns,omitempty"` // CUDA graphs traced as a whole, whose kernels are not known
+	Launches int   `json:"launches"`
+	KernelNS int64 `json:"kernel_ns"`
+	// CUDA graphs traced as a whole, whose kernels are not known
+	GraphNS        int64 `json:"graph_ns,omitempty"`
 	RegionLaunches int   `json:"region_launches"`
 	RegionNS       int64 `json:"region_ns"` // kernels in the chosen regions
 	RegionGraphNS  int64 `json:"region_graph_ns,omitempty"`
-	EligibleNS     int64 `json:"eligible_ns"` // of them, what patterns and the rule on collectives leave
+	// of them, what patterns and the rule on collectives leave
+	EligibleNS     int64 `json:"eligible_ns"`
 	EligibleGroups int   `json:"eligible_groups"`
 }
 
@@ -109,9 +114,10 @@ type Group struct {
 
 	Regions []RegionShare `json:"regions"`
 
-	Chosen bool    `json:"chosen"`
-	Reason Reason  `json:"reason"`
-	Counts *Reason `json:"counts,omitempty"` // which of its launches is counted, where it was chosen
+	Chosen bool   `json:"chosen"`
+	Reason Reason `json:"reason"`
+	// which of its launches is counted, where it was chosen
+	Counts *Reason `json:"counts,omitempty"`
 
 	Typical Launch  `json:"typical"`
 	Slowest *Launch `json:"slowest,omitempty"` // where it was asked for
@@ -159,13 +165,14 @@ type LeftOut struct {
 	Reason Reason `json:"reason"`
 	Cut    bool   `json:"cut,omitempty"` // by top_n, coverage or budget_s, not for what it is
 	// Collective says that these kernels wait for a peer.
-	Collective bool      `json:"collective,omitempty"`
-	Groups     int       `json:"groups,omitempty"`
-	Launches   int       `json:"launches"`
-	NS         int64     `json:"ns"`
-	Share      float64   `json:"share"` // of the GPU time in the regions; of all GPU time for what lies outside
-	Kernels    []LeftRow `json:"kernels,omitempty"`
-	More       int       `json:"more,omitempty"` // kernels that are not listed
+	Collective bool  `json:"collective,omitempty"`
+	Groups     int   `json:"groups,omitempty"`
+	Launches   int   `json:"launches"`
+	NS         int64 `json:"ns"`
+	// of the GPU time in the regions; of all GPU time for what lies outside
+	Share   float64   `json:"share"`
+	Kernels []LeftRow `json:"kernels,omitempty"`
+	More    int       `json:"more,omitempty"` // kernels that are not listed
 }
 
 // names lists the kernels with their shares, the longest first.
@@ -206,9 +213,11 @@ type Run struct {
 	FilterMode     string `json:"filter_mode,omitempty"`
 	LaunchSkip     int    `json:"launch_skip,omitempty"`
 	LaunchCount    int    `json:"launch_count,omitempty"`
-	Gates          []Gate `json:"gates,omitempty"` // in the order of the timeline; the gate is closed at first
+	// in the order of the timeline; the gate is closed at first
+	Gates []Gate `json:"gates,omitempty"`
 
-	Planned []Planned       `json:"planned"`           // launches that ncu will count, in the order of the timeline
+	// launches that ncu will count, in the order of the timeline
+	Planned []Planned       `json:"planned"`
 	Seconds float64         `json:"seconds"`           // predicted
 	Retry   bool            `json:"retry,omitempty"`   // takes up what earlier runs missed
 	Report  string          `json:"report,omitempty"`  // that came of it, within the run directory
@@ -280,14 +289,15 @@ type Planned struct {
 
 // Prediction is the price and the yield of the runs.
 type Prediction struct {
-	Processes        int             `json:"processes"`
-	Launches         int             `json:"launches"`
-	PassesPerLaunch  int             `json:"passes_per_launch"`
-	SecondsPerLaunch float64         `json:"seconds_per_launch"`
-	ProgramSeconds   float64         `json:"program_seconds"`
-	ProgramSource    string          `json:"program_source"` // unprofiled-run, server-start, timeline-length or timeline-events
-	Seconds          float64         `json:"seconds"`
-	Basis            fact.StoredList `json:"basis"` // what the passes are taken from
+	Processes        int     `json:"processes"`
+	Launches         int     `json:"launches"`
+	PassesPerLaunch  int     `json:"passes_per_launch"`
+	SecondsPerLaunch float64 `json:"seconds_per_launch"`
+	ProgramSeconds   float64 `json:"program_seconds"`
+	// unprofiled-run, server-start, timeline-length or timeline-events
+	ProgramSource string          `json:"program_source"`
+	Seconds       float64         `json:"seconds"`
+	Basis         fact.StoredList `json:"basis"` // what the passes are taken from
 	// EverySeconds is what counting every launch of the regions would take.
 	EverySeconds    float64 `json:"every_launch_seconds"`
 	CoverageRegions float64 `json:"coverage_regions"` // share of the GPU time in the regions
@@ -295,7 +305,8 @@ type Prediction struct {
 	// CoverageByRegion has a row for each include expression and each outermost
 	// region.
 	CoverageByRegion []RegionCoverage `json:"coverage_by_region,omitempty"`
-	OffTypical       float64          `json:"off_typical"` // share of the GPU time in the regions that a launch away from the median stands for
+	// share of the GPU time in the regions that a launch away from the median stands for
+	OffTypical float64 `json:"off_typical"`
 }
 
 // ParseTargets reads targets.json.

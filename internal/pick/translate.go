@@ -43,6 +43,7 @@ type runPlan struct {
 	picks []planned
 }
 
+// A planned launch is one that a process of ncu is to count, and what for.
 type planned struct {
 	launch int
 	role   string
@@ -80,6 +81,8 @@ func (c *choice) translate(groups []int) (*translation, error) {
 	return ways[0], nil
 }
 
+// typicalWays offers each way to count one typical launch of every group, or why it is
+// closed.
 func (c *choice) typicalWays(groups []int, consider func(*translation, fact.Fact)) {
 	all, _, why := c.perConfig(groups, false)
 	consider(all, why)
@@ -108,6 +111,8 @@ func (c *choice) numbersFirst(groups []int) (*translation, fact.Fact) {
 	return &translation{way: wayNumbersFirst, runs: append(first.runs, second.runs...)}, fact.Fact{}
 }
 
+// slowestWays offers each way to count the slowest launch of every group beside the typical
+// one.
 func (c *choice) slowestWays(groups []int, consider func(*translation, fact.Fact)) {
 	slowest := c.slowestWants(groups)
 	consider(c.byNumber(append(c.typicalWants(groups), slowest...)))
@@ -282,6 +287,8 @@ func (c *choice) median(g int) int {
 	return c.medians[g] - 1
 }
 
+// findMedian is the first launch of the group that took as long as its lower median: one
+// that ran, not a mean of two.
 func (c *choice) findMedian(g int) int {
 	ns := make([]int64, 0, len(c.members[g]))
 	for _, i := range c.members[g] {
@@ -292,6 +299,7 @@ func (c *choice) findMedian(g int) int {
 	return int(c.members[g][at])
 }
 
+// slowest is the earliest of the slowest launches of a group.
 func (c *choice) slowest(g int) int {
 	return int(slices.MaxFunc(c.members[g], func(x, y uint32) int {
 		return cmp.Or(cmp.Compare(c.l.ns(int(x)), c.l.ns(int(y))), cmp.Compare(y, x))
@@ -343,6 +351,9 @@ type way struct {
 	why     fact.Fact
 }
 
+// perConfigOf counts by configuration under one form of the names, in as many processes as
+// the filter needs to stay below its bound. With one set each
+// configuration is counted once, which may miss groups.
 func (c *choice) perConfigOf(base string, groups []int, one bool) way {
 	byName := map[string][]int{}
 	var list []string

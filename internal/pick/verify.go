@@ -19,8 +19,9 @@ type Verification struct {
 	// another one counted, which does not stand for them.
 	MissingLaunches []Planned `json:"missing_launches,omitempty"`
 
-	Counted         int     `json:"counted"`          // results of ncu
-	Groups          int     `json:"groups"`           // with at least one counted launch that is sound
+	Counted int `json:"counted"` // results of ncu
+	// with at least one counted launch that is sound
+	Groups          int     `json:"groups"`
 	CoverageRegions float64 `json:"coverage_regions"` // share of the GPU time in the chosen regions
 	CoverageAll     float64 `json:"coverage_all"`
 	CoveredNS       int64   `json:"covered_ns"` // in the chosen regions
@@ -51,9 +52,11 @@ type Match struct {
 	Verdict string  `json:"verdict"`
 	Why     *Reason `json:"why,omitempty"`
 
-	DurationNS   int64 `json:"duration_ns,omitempty"`    // under ncu
-	TimelineNS   int64 `json:"timeline_ns,omitempty"`    // of the planned launch, else the median of the group
-	RegionInPlan bool  `json:"region_in_plan,omitempty"` // the regions around it are those of the planned launch
+	DurationNS int64 `json:"duration_ns,omitempty"` // under ncu
+	// of the planned launch, else the median of the group
+	TimelineNS int64 `json:"timeline_ns,omitempty"`
+	// the regions around it are those of the planned launch
+	RegionInPlan bool `json:"region_in_plan,omitempty"`
 }
 
 // A Missing is a chosen group that was not counted.
@@ -86,6 +89,7 @@ func Verify(t *Targets, results []Counted, l *Launches) (*Verification, error) {
 	return v.out, nil
 }
 
+// A verifier holds what ncu counted against what was planned.
 type verifier struct {
 	t       *Targets
 	l       *Launches
@@ -112,6 +116,8 @@ type looseKey struct {
 	grid, block [3]int32
 }
 
+// index finds the times of groups, and the groups by what ncu tells of a launch: names and
+// sizes that two groups share lead to none.
 func (v *verifier) index() {
 	l := v.l
 	v.totalNS, v.medians, v.loose = make([]int64, len(l.groups)), make([]int64, len(l.groups)), map[looseKey]int{}
@@ -171,6 +177,8 @@ func (v *verifier) find(c *Counted) int {
 	return -1
 }
 
+// place says what a counted launch is: the planned one, another of a known group, or
+// unknown. A launch that was met is not met again.
 func (v *verifier) place(i int, c *Counted) Match {
 	m := Match{Result: i, Report: c.Report, ID: c.ID, Kernel: cmp.Or(c.Demangled, c.Function, c.Mangled), DurationNS: c.DurationNS}
 	if c.Whole {
@@ -249,6 +257,7 @@ func (v *verifier) next(group string, c *Counted) (Planned, bool) {
 // paths are the regions around a launch of the timeline, one for each stack.
 func (v *verifier) paths(id int) []string { return v.l.paths(id - 1) }
 
+// sorted leaves the list as it is.
 func sorted(list []string) []string {
 	out := slices.Clone(list)
 	slices.Sort(out)
@@ -271,6 +280,8 @@ func (v *verifier) reasonable(c *Counted, timeline int64) bool {
 	return float64(c.DurationNS) >= ns/2 && float64(c.DurationNS) <= ns*slow+timer
 }
 
+// missing names the groups that were chosen and have no sound launch, and the launches that
+// had a role of their own.
 func (v *verifier) missing() {
 	got := v.out.counted()
 	for _, g := range v.t.Groups {
@@ -322,6 +333,7 @@ func (m *Match) usable() bool {
 	return m.Group != "" && (m.Verdict == Sound || m.Verdict == Unexpected)
 }
 
+// coverage sums up the GPU time of groups that have a sound launch.
 func (v *verifier) coverage() {
 	got := v.out.counted()
 	o := v.out

@@ -15,11 +15,13 @@ type groupSum struct {
 	scaledNS int64    // of launches whose values are taken by their time
 }
 
+// A weight is how much of a group one counted launch speaks for.
 type weight struct {
 	times float64 // launches, those of other durations by their time
 	ns    float64
 }
 
+// add enters a launch of ns, split among the counted launches that speak for it.
 func (g *groupSum) add(ns int64, speakers []speaker) {
 	g.launches++
 	g.ns += ns
@@ -148,6 +150,7 @@ func (j *joiner) valueOf(name string, speakers []speaker, i int) (value, times f
 	return value, ratio(speakers[i].ns, p.ns), true
 }
 
+// mean is over the results that have the metric; false where none has.
 func (j *joiner) mean(name string, results []int) (float64, bool) {
 	sum, n := 0.0, 0
 	for _, i := range results {

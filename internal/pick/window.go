@@ -17,6 +17,8 @@ type windows struct {
 	last      int         // the largest skip that can still hold every group; -1 where none can
 }
 
+// A configKey is what ncu calls a launch configuration: name, sizes, and shared memory in
+// bytes.
 type configKey struct {
 	name        string
 	grid, block [3]int32
@@ -45,6 +47,8 @@ func (c *choice) configurations(base string) []*configuration {
 	return c.configs[base]
 }
 
+// findConfigurations lists the configurations that the NVTX filter lets through, each with
+// as many of its first launches as ncu can skip and count.
 func (c *choice) findConfigurations(base string) []*configuration {
 	byKey, of := map[configKey]*configuration{}, make([]*configuration, len(c.l.kinds)) // by kind; nil where the NVTX filter stops it
 	var list []*configuration
@@ -75,6 +79,8 @@ func (l *Launches) configKey(k *kind, base string) configKey {
 	return configKey{l.names[k.function].in(base), c.Grid, c.Block, c.DynamicShared}
 }
 
+// windows are the sequences of launches, one a configuration, in which a window of ncu is
+// looked for that holds a typical launch of each group.
 func (c *choice) windows(groups []int, base string, named map[string]bool) *windows {
 	w := &windows{c: c, groups: groups, chosen: map[int]bool{}, last: maxSkip - 1}
 	for _, g := range groups {

@@ -24,6 +24,7 @@ import (
 
 // ncuOptions are those of the configuration, without output and the choice of
 // launches.
+// Peers tells that ranks wait for each other, so that no launch of theirs is repeated.
 func (j *job) ncuOptions(target []string) ncu.Options {
 	c := j.plan.Pipeline.Ncu.CLI
 	mode := c.ReplayMode
@@ -75,6 +76,7 @@ func (j *job) ncuPlan() (n plan.Ncu, fellBack bool) {
 }
 
 // ncuLine is ncu's command; set are further variables of the program.
+// Variables that are set later win over earlier ones.
 func (j *job) ncuLine(o ncu.Options, set ...string) (tool.Command, error) {
 	launch, ranks := j.launch(o.Command)
 	if ranks {
@@ -99,6 +101,7 @@ func (j *job) ncuLine(o ncu.Options, set ...string) (tool.Command, error) {
 // captureCounters counts the launches that pick chooses from the timeline;
 // where there is none, or the configuration names the launches itself, what the
 // configuration says.
+// The server of a serving run is counted by the busiest window of its timeline.
 func captureCounters(ctx context.Context, j *job) (capture.Outcome, error) {
 	o, err := profiled(ctx, j, plan.StepNcu, func(target []string) (capture.Outcome, error) {
 		p := j.plan.Pipeline
@@ -164,6 +167,7 @@ func (j *job) exported(ctx context.Context, step string, made []string, problems
 
 // gated tells that annotation can open and close gates while ncu runs the workload:
 // it got in under nsys, and the workload is one process.
+// Without side files of nsys it never got in, and gates would stay shut.
 func (j *job) gated(target []string) bool {
 	_, ranks := j.launch(target)
 	return !ranks && !workload.Serves(j.plan) && j.plan.Pipeline.Ncu.CLI.ProfileFromStart && j.annotation(plan.StepNcu) != nil && len(annotateFiles(j, plan.StepNsys)) > 0
@@ -223,6 +227,7 @@ func countWith(ctx context.Context, j *job, target []string, r pick.Request, ser
 
 // listSections writes the sets and sections of ncu with their cost into the run,
 // where ncu could list them.
+// That it cannot be written is told and costs nothing else.
 func listSections(ctx context.Context, j *job) error {
 	if j.lists == nil {
 		return nil

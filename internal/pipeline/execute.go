@@ -22,6 +22,7 @@ import (
 type execution struct {
 	job     *job
 	summary *Summary
+	// kept are those whose files are as they were recorded; only a resumed run has any.
 	kept    []string // steps that stand as they are
 	resumed bool
 
@@ -52,6 +53,8 @@ func (e *execution) fail(err error) (*Summary, error) {
 }
 
 // finish ends the run as its steps ended.
+// The status is that of the worst step: a run whose report was made is still failed
+// where a capture failed.
 func (e *execution) finish() error {
 	status, reason := statusOf(e.summary.Steps)
 	if e.interrupted && status != runs.StatusInterrupted {
@@ -117,6 +120,7 @@ func (e *execution) step(ctx context.Context, s step) error {
 }
 
 // do runs a step, one that starts no workload until the first interrupt.
+// Clocks and power are sampled meanwhile where nvidia-smi can be asked.
 func (e *execution) do(ctx context.Context, s step, run stepFunc) (o capture.Outcome, err error) {
 	if !s.quick {
 		if smi, err := e.job.finder.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err == nil && !s.extra { // the runs of a repeat sample themselves
@@ -132,6 +136,7 @@ func (e *execution) do(ctx context.Context, s step, run stepFunc) (o capture.Out
 }
 
 // judged is the outcome of a step whose error, where there is one, decides.
+// A canceled context outweighs everything: what was under way is not to blame.
 func judged(ctx context.Context, o capture.Outcome, err error) capture.Outcome {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, context.Canceled): // whatever it broke
@@ -160,6 +165,7 @@ func (e *execution) skips(s step, enabled bool) fact.Fact {
 }
 
 // statusOf is how a run stands by its steps, and why.
+// An interrupt decides over a failure before it: the run can go on.
 func statusOf(list []StepResult) (status runs.Status, reason fact.Fact) {
 	status = runs.StatusDone
 	for _, s := range list {
@@ -235,6 +241,7 @@ func Replay(ctx context.Context, from *runs.Run, o Options) (*Summary, error) {
 }
 
 // createPlayed makes the run that a recording is played into.
+// The steps are those of the recording, in its order, with the report at the end.
 func createPlayed(j *job, recording runs.Manifest, last step) error {
 	o := runs.CreateOptions{Command: j.Argv, Label: recording.Label, Setting: "--output DIR", Steps: recording.Steps}
 	if recording.Step(last.name) == nil {
@@ -248,6 +255,7 @@ func createPlayed(j *job, recording runs.Manifest, last step) error {
 }
 
 // playStep takes one step over from a recording.
+// Nothing is judged again: state, outcome and seconds are those of the recording.
 func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepResult, error) {
 	quiet := slices.ContainsFunc(table, func(row step) bool { return row.name == s.Name && row.quiet })
 	result := StepResult{Name: s.Name, State: s.State, Reason: s.Reason.Fact, Seconds: -1, Recorded: true, Quiet: quiet}
@@ -272,6 +280,7 @@ func playStep(ctx context.Context, j *job, from *runs.Run, s runs.Step) (StepRes
 
 // packRecording packs a run for 'deepprof demo --from', without what is the
 // machine's own business. The run itself is there whatever becomes of that.
+// A recording that is there already is replaced.
 func packRecording(ctx context.Context, j *job, s *Summary) error {
 	if s.Status == runs.StatusInterrupted {
 		return errors.New("no recording: the run was interrupted; deepprof runs pack --strip-cubins --redact makes one of what there is")

@@ -32,21 +32,23 @@ import (
 // before the first step. Steps read it; the report alone sets its result.
 type job struct {
 	Options
-	plan    *plan.Plan // a copy, complete: with the seed where the configuration leaves it open
-	steps   []step     // of the plan
-	store   *runs.Run  // nil before there is a run, and in a dry run
-	finder  tool.Finder
-	nsys    tool.Tool
-	ncu     tool.Tool
-	lists   *tool.Capabilities // what ncu knows; nil where it could not be told
-	python  tool.Tool          // of the shipped programs
-	start   string             // folder that relative paths of the configuration begin in
-	dir     string             // working directory of the workload
-	env     []string           // of the workload
-	counts  bool               // the user may read counters of the GPU
-	gpus    int                // of the machine; 0 where that is not known
-	dry     bool               // nothing is started
-	played  bool               // the captures come from a recording
+	plan   *plan.Plan // a copy, complete: with the seed where the configuration leaves it open
+	steps  []step     // of the plan
+	store  *runs.Run  // nil before there is a run, and in a dry run
+	finder tool.Finder
+	// nsys, ncu, lists and python are set while the run is prepared; zero for a step that is off.
+	nsys   tool.Tool
+	ncu    tool.Tool
+	lists  *tool.Capabilities // what ncu knows; nil where it could not be told
+	python tool.Tool          // of the shipped programs
+	start  string             // folder that relative paths of the configuration begin in
+	dir    string             // working directory of the workload
+	env    []string           // of the workload
+	// counts and gpus are what the checks of the machine found.
+	counts  bool // the user may read counters of the GPU
+	gpus    int  // of the machine; 0 where that is not known
+	dry     bool // nothing is started
+	played  bool // the captures come from a recording
 	record  func(capture.Tool, capture.Recording)
 	display *display
 	result  *analysis.Result // of the last report or first answer; nil before
@@ -56,6 +58,7 @@ type job struct {
 
 // newJob fixes what a plan leaves open; start is "" for the folder of this
 // process.
+// The plan of the options stays as it is: the job changes a copy.
 func newJob(o Options, start string) (*job, error) {
 	if start == "" {
 		var err error
@@ -122,6 +125,7 @@ func reopenJob(o Options, store *runs.Run) (*job, error) {
 }
 
 // create makes the run directory, with what is needed to resume it.
+// Secrets are taken out of every file that is written here.
 func (j *job) create(ctx context.Context) error {
 	files, err := runs.PlanFiles(j.plan, j.Config)
 	if err != nil || ctx.Err() != nil {
@@ -155,12 +159,14 @@ func (j *job) createRun(o runs.CreateOptions) (err error) {
 }
 
 // secrets are the values that the run must not show.
+// They are collected anew each time: the environment of the workload is known late.
 func (j *job) secrets() *redact.Values {
 	return runs.Secrets(j.plan, append(os.Environ(), j.env...), j.Argv, j.Config)
 }
 
 // workingDir is where the workload runs: the folder of the run where
 // hydra.job.chdir asks for it.
+// The path is absolute. It changes once, when the run has got its name.
 func (j *job) workingDir() string {
 	if j.plan.Pipeline.Workload.Chdir {
 		return filepath.Clean(j.place(""))
@@ -187,6 +193,7 @@ func (j *job) program(path string) string {
 
 // place is where a file of the run will lie; the name of a run that is still to
 // be made is not known.
+// Rel has slashes; the path is absolute.
 func (j *job) place(rel string) string {
 	if j.store != nil {
 		return j.store.Path(rel)
@@ -224,6 +231,7 @@ func (j *job) unprofiledTime() time.Duration {
 
 // target is the program that a step profiles: the command of the user's, or the
 // session of the step.
+// It names paths in the run, which need not be written yet.
 func (j *job) target(step string) ([]string, error) {
 	if workload.Serves(j.plan) {
 		_, server := j.serverLine()
@@ -249,6 +257,7 @@ func (j *job) pythonPath() string {
 
 // foretell says what counters will cost before there is a timeline, for a dry
 // run.
+// It counts on a recent release where a tool is missing.
 func (j *job) foretell() {
 	j.Say(message.Text(runsOfWorkload(j.steps, j.plan)))
 	n, _ := j.ncuPlan()
@@ -304,6 +313,7 @@ func prepare(ctx context.Context, j *job) error {
 }
 
 // prepareSteps has each step find its tools and check its arguments.
+// The first error ends it: what follows may stand on it.
 func prepareSteps(ctx context.Context, j *job) error {
 	for _, s := range j.steps {
 		if s.prepare != nil && s.enabled(j.plan) {
@@ -333,6 +343,7 @@ func (j *job) findPython(ctx context.Context, report doctor.Report) error {
 
 // find finds a profiler. A dry run goes on without it, under its bare name; that
 // it is missing is one of the blockers.
+// The error is a doctor.MissingError, or that of the context.
 func (j *job) find(ctx context.Context, name, path string) (tool.Tool, error) {
 	t, err := j.finder.Find(ctx, tool.Spec{Name: name, Path: j.program(path)})
 	switch {
@@ -361,6 +372,8 @@ func prepareNsys(ctx context.Context, j *job) (err error) {
 
 // prepareNcu has ncu's arguments checked: those of the configuration, less what
 // the choice of launches decides itself.
+// Metrics are held against what ncu knows for the GPU of this machine, where one can be
+// asked.
 func prepareNcu(ctx context.Context, j *job) (err error) {
 	if j.ncu, err = j.find(ctx, tool.Ncu, j.plan.Pipeline.Ncu.Path); err != nil {
 		return err
@@ -392,6 +405,8 @@ func prepareNcu(ctx context.Context, j *job) (err error) {
 
 // Examine makes every check that a run of the plan makes before it starts, and
 // starts nothing.
+// Rows come in the order of the checks; the last is about the arguments of captures, which
+// only a machine without blockers has.
 func Examine(ctx context.Context, o Options) (doctor.Report, error) {
 	o.Say = func(string) {}
 	j, err := newJob(o, "")
@@ -414,6 +429,7 @@ func Examine(ctx context.Context, o Options) (doctor.Report, error) {
 }
 
 // examine looks at the machine, and at the files that the configuration names.
+// It also sets what the job keeps of the machine: environment, permission, GPUs.
 func (j *job) examine(ctx context.Context) (doctor.Report, error) {
 	var err error
 	if j.env, err = workload.Environ(j.plan); err != nil {

@@ -26,18 +26,22 @@ import (
 // table is everything that a run does, in order. Runs, dry runs, resumed runs,
 // recordings and the live display go by its rows, and no other place lists them.
 var table = []step{
+	// Before everything else: what a run that dies early was made with stays known.
 	{name: plan.StepProvenance, enabled: always, quick: true, quiet: true, run: writeProvenance},
 	{name: plan.StepUnprofiled, tells: "times", enabled: func(p *plan.Plan) bool { return p.Pipeline.Unprofiled.Enable }, proves: true,
 		folders: []string{runs.SessionFolder(plan.StepUnprofiled), runs.ServerOf(plan.StepUnprofiled)},
 		run:     runUnprofiled, command: commandOf(plan.StepUnprofiled), runs: unprofiledRuns, how: "unprofiled"},
+	// Off by default: it costs as much time as the unprofiled run.
 	{name: plan.StepAnnotateCost, enabled: func(p *plan.Plan) bool { return p.Pipeline.AnnotateCost && !workload.Shipped(p) }, session: true,
 		needs: []string{plan.StepUnprofiled}, folders: []string{runs.AnnotationOf(plan.StepAnnotateCost)},
 		run: measureAnnotation, runs: unprofiledRuns, how: "annotated"},
 	{name: plan.StepDirectInference, tells: "predictions", enabled: func(p *plan.Plan) bool { return p.Pipeline.DirectInference.Enable }, proves: true, session: true,
 		needs: []string{plan.StepUnprofiled}, folders: []string{runs.SessionFolder(plan.StepDirectInference)},
 		run: runDirectInference, command: commandOf(plan.StepDirectInference), runs: once, how: "predicted"},
+	// After the steps that tell how many tokens there were.
 	{name: plan.StepStaticAnalysis, enabled: func(p *plan.Plan) bool { return p.Pipeline.StaticAnalysis.Enable }, session: true, quick: true,
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference}, run: countFlops},
+	// Its pass runs at the end of the unprofiled process as a rule: see operatorsFollow.
 	{name: plan.StepTorchProfiler, tells: "operators", enabled: func(p *plan.Plan) bool { return p.Pipeline.TorchProfiler.Enable }, session: true,
 		needs: []string{plan.StepUnprofiled, plan.StepDirectInference}, folders: []string{runs.SessionFolder(plan.StepTorchProfiler)},
 		run: runTorchProfiler, command: commandOf(plan.StepTorchProfiler), runs: operatorRuns, how: "operators"},
@@ -53,6 +57,7 @@ var table = []step{
 	{name: plan.StepRepeats, extra: true, enabled: func(p *plan.Plan) bool { return p.Pipeline.Repeats > 1 },
 		needs: []string{plan.StepUnprofiled, plan.StepNsys}, folders: []string{plan.StepRepeats},
 		run: runRepeats, runs: func(p *plan.Plan) int { return 2 * (p.Pipeline.Repeats - 1) }, how: "repeats"},
+	// The last that needs a GPU: whatever it costs, the rest is there already.
 	{name: plan.StepNcu, tells: "limiters", enabled: func(p *plan.Plan) bool { return p.Pipeline.Ncu.Enable },
 		needs:   []string{plan.StepUnprofiled, plan.StepDirectInference, plan.StepNsys},
 		folders: []string{plan.StepNcu, runs.SessionFolder(plan.StepNcu), runs.ServerOf(plan.StepNcu), runs.AnnotationOf(plan.StepNcu)}, files: []string{runs.TargetsName},
@@ -64,6 +69,7 @@ var table = []step{
 
 // Options say what to run and who watches.
 type Options struct {
+	// Plan is not changed: a job has a copy. Resume takes it for runs of schema 1 alone.
 	Plan   *plan.Plan
 	Config []byte // composed and resolved, for the record
 	// Files are further files that the run begins with, by name within it: what
@@ -79,10 +85,12 @@ type Options struct {
 	// IgnoreBlockers runs in spite of what the checks of the machine found.
 	IgnoreBlockers bool
 
+	// Interrupts may be nil for a run that nobody stops.
 	Interrupts <-chan os.Signal // the first asks to finish, the second kills
 	// Recording is a folder that receives the packed run, and what each profiler
 	// printed in a form that can be played again; "" records nothing.
 	Recording string
+	// Both are called from one goroutine at a time, and must not be nil.
 	// Progress receives a line to show while a step runs, Say one to keep.
 	Progress func(line string)
 	Say      func(line string)
@@ -90,6 +98,7 @@ type Options struct {
 
 // A StepResult is what came of one step.
 type StepResult struct {
+	// Name is that of the row, or for a recording of the step that was recorded.
 	Name    string
 	State   runs.State
 	Outcome capture.Outcome // zero for a step that was skipped
@@ -104,6 +113,7 @@ type StepResult struct {
 type Summary struct {
 	Dir    string
 	Status runs.Status
+	// Steps are in the order of the table; kept ones of a resumed run are left out.
 	Steps  []StepResult
 	Result *analysis.Result // nil where nothing could be analyzed
 	// Captured tells that there is something to analyze, Recorded that it was
@@ -140,6 +150,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 // each that can be pasted into a shell. It starts nothing and makes no run. With
 // blockers the commands come with a BlockedError; a profiler that is missing
 // stands in them by its bare name.
+// Lines are in the order of the steps, without values of secrets.
 func DryRun(ctx context.Context, o Options) ([]string, error) {
 	j, err := newJob(o, "")
 	if err != nil {
@@ -252,17 +263,20 @@ type step struct {
 	continues func(context.Context, *job) (stepFunc, error)
 }
 
-// A stepFunc does a step. An outcome says how the step went, whatever went wrong with
+// A stepFunc does a step. It takes what earlier steps left from the files of the run, so
+// that a resumed run needs nothing but the folder, and leaves the plan as it is. An outcome says how the step went, whatever went wrong with
 // the workload or a tool; the error is that the run cannot be recorded any more.
 type stepFunc func(context.Context, *job) (capture.Outcome, error)
 
-// always and the two below are what rows of the table are made of.
+// always and the two below are what rows of the table are made of. Repeats of 0 are
+// those of a plan that does not say: the workload runs once.
 func always(*plan.Plan) bool          { return true }
 func once(*plan.Plan) int             { return 1 }
 func unprofiledRuns(p *plan.Plan) int { return max(1, p.Pipeline.Unprofiled.Repeats) }
 
 // stepsOf are the rows that a plan has, enabled or not: a command of the user's
 // has fewer than a program of our own.
+// The table itself is never changed.
 func stepsOf(p *plan.Plan) []step {
 	return slices.DeleteFunc(slices.Clone(table), func(s step) bool { return s.session && !workload.Shipped(p) && !s.enabled(p) })
 }

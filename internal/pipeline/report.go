@@ -20,6 +20,7 @@ import (
 )
 
 // captured tells whether a run holds anything to analyze.
+// A run that cannot be read holds nothing.
 func captured(dir string) bool {
 	in, err := analysis.FromRun(dir)
 	return err == nil && !in.Empty()
@@ -30,6 +31,7 @@ const firstFindings = 3
 
 // firstAnswer reports on the timeline before counters are taken: who stops the
 // run after that has a whole report. That it could not be made costs nothing.
+// It is usable whatever happens: a later report does not stand on it.
 func firstAnswer(ctx context.Context, j *job) (capture.Outcome, error) {
 	none := capture.Outcome{Kind: capture.WithWarnings, What: fact.New(noFirstAnswer), Usable: true}
 	if len(runs.Files(j.store.Dir(), runs.TimelineFile)) == 0 {
@@ -56,6 +58,8 @@ func report(ctx context.Context, j *job) (capture.Outcome, error) {
 }
 
 // writeReport analyzes what a run holds and writes the reports, as a step.
+// Only the result.json must be written for the step to be good; pages that fail are a
+// warning.
 func writeReport(ctx context.Context, j *job, step string) (capture.Outcome, error) {
 	dir := j.store.Dir()
 	in, err := analysis.FromRun(dir)
@@ -124,6 +128,7 @@ func recordReport(ctx context.Context, j *job, step string, o capture.Outcome, f
 }
 
 // writeProvenance records the machine and the inputs.
+// What cannot be found out is noted as missing, and is no error.
 func writeProvenance(ctx context.Context, j *job) (capture.Outcome, error) {
 	c := runs.Collector{Output: tool.Text}
 	for _, t := range []tool.Tool{j.nsys, j.ncu} {

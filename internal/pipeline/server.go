@@ -29,6 +29,7 @@ func (j *job) serverLine() (engine.Engine, tool.Command) {
 }
 
 // setup is what a start of the server by a step is given.
+// Base is the URL of the configuration, or the one that the command line gives.
 func (j *job) setup(step string) serving.Setup {
 	e, server := j.serverLine()
 	return serving.Setup{
@@ -47,6 +48,7 @@ func prepareServer(j *job, step string) error {
 }
 
 // serve makes a start of the server an attempt of a step.
+// The attempt is ended whatever came of it, with the files that there are.
 func serve(ctx context.Context, j *job, step string, command tool.Command, measure func(context.Context) serving.Measured) (capture.Outcome, error) {
 	if err := j.store.WriteFile(runs.ServerOf(step)+"/"+runs.CommandName, capture.CommandFile(command)); err != nil {
 		return capture.Outcome{}, err
@@ -73,6 +75,7 @@ func serveUnprofiled(ctx context.Context, j *job) (capture.Outcome, error) {
 
 // profiling is how windows of the server are made. Temp is the TMPDIR of nsys, ""
 // for the one of the environment.
+// A dry run has no run whose name the session could get, and writes nothing.
 func (j *job) profiling(temp string) (serving.Profiling, error) {
 	_, server := j.serverLine()
 	name := "deepprof"
@@ -199,6 +202,7 @@ type driven struct {
 }
 
 // countServer has ncu count launches of a server.
+// The server is started by ncu and ends with it: nobody stops it here.
 func countServer(ctx context.Context, j *job, target []string, r pick.Request, b beginning) (capture.Outcome, error) {
 	if err := prepareServer(j, plan.StepNcu); err != nil {
 		return capture.Outcome{}, err

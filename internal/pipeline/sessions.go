@@ -63,6 +63,7 @@ func runUnprofiled(ctx context.Context, j *job) (capture.Outcome, error) {
 
 // runProgram runs a command of the user's without a profiler, as often as the
 // unprofiled run is to be repeated.
+// Logs are numbered from 1 in the folder, which is named within the run.
 func runProgram(ctx context.Context, j *job, step, folder string, env []string) (capture.Outcome, error) {
 	shown := j.plan.Pipeline.Workload.Command
 	command := j.command(shown)
@@ -106,6 +107,7 @@ func (j *job) elapsed(name string) func(time.Duration) {
 
 // ready writes what the session of a step needs and returns its command. Then is
 // a step whose session follows in the same process; "" is none.
+// The program is written anew for each step: one that somebody changed does not run.
 func ready(j *job, step, folder, then string) ([]string, error) {
 	spec, argv, err := j.session(step, folder)
 	if err != nil {
@@ -165,6 +167,7 @@ func runSession(ctx context.Context, j *job, step, folder, then string) (capture
 
 // profiled has a capture run the workload of a step: a command of the user's, or
 // a session, whose own words explain what came of it.
+// Take may be called twice: see annotated.
 func profiled(ctx context.Context, j *job, step string, take func(target []string) (capture.Outcome, error)) (capture.Outcome, error) {
 	folder, shipped := runs.SessionFolder(step), workload.Shipped(j.plan)
 	o, err := annotated(ctx, j, step, func() (capture.Outcome, error) {
@@ -197,6 +200,7 @@ func sessionFiles(store *runs.Run, folder string) []string {
 
 // runDirectInference has the workload answer the dataset, for its predictions. Its
 // metrics stand in where there is no unprofiled run.
+// A session that failed publishes nothing that it did not write.
 func runDirectInference(ctx context.Context, j *job) (capture.Outcome, error) {
 	const step = plan.StepDirectInference
 	o, err := runSession(ctx, j, step, runs.SessionFolder(step), "")
@@ -271,6 +275,7 @@ func runTorchFlops(ctx context.Context, j *job) (capture.Outcome, error) {
 // runRepeats makes the unprofiled run and the timeline again in new processes. Each
 // repeat is a run of its own within the run, so that everything that reads a run
 // reads a repeat.
+// Numbers begin at 2: the run itself is the first.
 func runRepeats(ctx context.Context, j *job) (capture.Outcome, error) {
 	o := capture.Outcome{Kind: capture.Captured, What: fact.New(repeatsDone), Usable: true}
 	for n := 2; n <= j.plan.Pipeline.Repeats; n++ {
@@ -297,11 +302,7 @@ func (j *job) repeat(n int) Options {
 	o := j.Options
 	o.Plan, o.Dir, o.Recording, o.Files = &p, j.store.Path(runs.RepeatDir(n)), "", nil
 	head := fmt.Sprintf("repeat %d of %d: ", n, j.plan.Pipeline.Repeats)
-	if j.Say != nil {
-		o.Say = func(line string) { j.Say(head + line) }
-	}
-	if j.Progress != nil {
-		o.Progress = func(line string) { j.Progress(head + line) }
-	}
+	o.Say = func(line string) { j.Say(head + line) }
+	o.Progress = func(line string) { j.Progress(head + line) }
 	return o
 }

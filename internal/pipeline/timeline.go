@@ -57,6 +57,7 @@ func (j *job) nsysCommand(target []string) (tool.Command, error) {
 
 // nsysOptions are those of the configuration. Counters are not sampled in ranks, nor
 // where the user may not read them.
+// Output is a path without an extension, which nsys adds.
 func (j *job) nsysOptions(target []string) nsys.CaptureOptions {
 	n := j.plan.Pipeline.Nsys
 	hz, gpus := j.sampling().Rate()
@@ -74,6 +75,7 @@ func (j *job) nsysOptions(target []string) nsys.CaptureOptions {
 
 // capture fills in what both profilers share. Where the command is a launcher, it is
 // told how to stop what that starts. The name of a tool is that of its step.
+// Output is within the run. Secrets are taken out of what is recorded.
 func (j *job) capture(kind capture.Tool, command tool.Command, target []string, output string, timeout time.Duration) capture.Capture {
 	s := j.plan.Pipeline.Supervision
 	c := capture.Capture{
@@ -139,6 +141,7 @@ func captureTimeline(ctx context.Context, j *job) (capture.Outcome, error) {
 }
 
 // exportTimeline writes the timeline's tables as CSV into the run.
+// Of several timelines none is exported: nothing says which is meant.
 func exportTimeline(ctx context.Context, j *job) error {
 	name := j.store.Timeline()
 	if name == "" {
@@ -150,6 +153,8 @@ func exportTimeline(ctx context.Context, j *job) error {
 }
 
 // captureNsys starts nsys once and records what came of it.
+// The report that was made comes first among the files, with its export; what could not
+// be moved into the run comes last.
 func captureNsys(ctx context.Context, j *job, target []string) (capture.Outcome, error) {
 	n := j.plan.Pipeline.Nsys
 	command, err := j.nsysCommand(target)
@@ -206,6 +211,7 @@ func (j *job) giveUpSamples(why fact.Fact) error {
 // launch is the launcher of the workload, behind which profilers are put. A
 // workload without one, or whose program cannot be told, is captured as a tree of
 // processes.
+// False is the answer for a workload that ships with deepprof: it is one process.
 func (j *job) launch(target []string) (workload.Launch, bool) {
 	if workload.Shipped(j.plan) || workload.Serves(j.plan) {
 		return workload.Launch{}, false
@@ -229,6 +235,7 @@ func (j *job) behind(l workload.Launch, profiler tool.Command, outputOption, ste
 
 // countedRank is the rank that counters are taken of: the lowest with a timeline,
 // else the first that the plan chooses.
+// One rank is counted: ncu makes the others wait, and they would wait for each other.
 func (j *job) countedRank() string {
 	if j.store != nil {
 		if of := j.store.RankTimeline(); of != nil && of.Of.Rank != nil {
@@ -277,6 +284,7 @@ func (j *job) annotateOver(env []string, step string) []string {
 // annotated runs a step with annotation. Where the step fails with it, though the
 // workload ran to its end without a profiler, it is done again without it. Only
 // if that helps is annotation the cause, and off for the rest of the run.
+// Take is called once or twice.
 func annotated(ctx context.Context, j *job, step string, take func() (capture.Outcome, error)) (capture.Outcome, error) {
 	a := j.annotation(step)
 	if a == nil {
@@ -316,6 +324,7 @@ func annotateFiles(j *job, step string) []string {
 
 // measureAnnotation runs the workload annotated and without a profiler, as often
 // as it ran without annotation.
+// A workload that is not annotated costs nothing: the step is done at once.
 func measureAnnotation(ctx context.Context, j *job) (capture.Outcome, error) {
 	a := j.annotation(plan.StepAnnotateCost)
 	if a == nil {

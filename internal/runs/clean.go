@@ -31,10 +31,11 @@ type CleanPlan struct {
 type CleanReport struct {
 	DryRun  bool      `json:"dry_run"`
 	Removed []Summary `json:"removed"` // on a dry run: what would go
-	Kept    []Kept    `json:"kept"`    // what stays whatever the conditions say, with the reason: runs that may be running, and what is no run
-	Failed  []Warning `json:"failed,omitempty"`
-	Bytes   int64     `json:"bytes"`  // freed, or what would be
-	Others  int       `json:"others"` // runs that did not meet the conditions
+	// what stays whatever the conditions say, with the reason: runs that may be running, and what is no run
+	Kept   []Kept    `json:"kept"`
+	Failed []Warning `json:"failed,omitempty"`
+	Bytes  int64     `json:"bytes"`  // freed, or what would be
+	Others int       `json:"others"` // runs that did not meet the conditions
 }
 
 // Kept is a run, or another thing in the store, that Clean spared.

@@ -31,6 +31,7 @@ const indexName = ".index.json"
 // indexedRuns is the number of runs from which a store gets an index.
 const indexedRuns = 100
 
+// indexSchema changes with the meaning of a row: an index of another schema is made anew.
 const indexSchema = 2
 
 // maxIndex bounds what is read of an index: about 200,000 runs.

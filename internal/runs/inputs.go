@@ -19,13 +19,15 @@ import (
 
 // Inputs is inputs.yaml: what was run, on what.
 type Inputs struct {
-	Schema   int               `yaml:"schema"`
-	Workload WorkloadInput     `yaml:"workload"`
-	Datasets []InputFile       `yaml:"datasets,omitempty"` // the list of files, if any, and the files that samples are taken from
-	Dataset  *DatasetInput     `yaml:"dataset,omitempty"`  // how samples are taken; of a shipped workload only
-	Infer    *InferInput       `yaml:"infer,omitempty"`    // of a shipped workload only
-	Model    *ModelInput       `yaml:"model,omitempty"`
-	Missing  map[string]string `yaml:"missing,omitempty"` // what could not be determined, and why
+	Schema   int           `yaml:"schema"`
+	Workload WorkloadInput `yaml:"workload"`
+	// the list of files, if any, and the files that samples are taken from
+	Datasets []InputFile `yaml:"datasets,omitempty"`
+	// how samples are taken; of a shipped workload only
+	Dataset *DatasetInput     `yaml:"dataset,omitempty"`
+	Infer   *InferInput       `yaml:"infer,omitempty"` // of a shipped workload only
+	Model   *ModelInput       `yaml:"model,omitempty"`
+	Missing map[string]string `yaml:"missing,omitempty"` // what could not be determined, and why
 }
 
 // ShippedPrefix begins the name of a shipped workload in inputs.yaml.
@@ -33,10 +35,12 @@ const ShippedPrefix = "deepprof/"
 
 // WorkloadInput is the program that is profiled.
 type WorkloadInput struct {
-	Name    string   `yaml:"name,omitempty"` // of a shipped workload; empty for a command of the user's
+	// of a shipped workload; empty for a command of the user's
+	Name    string   `yaml:"name,omitempty"`
 	Command []string `yaml:"command"`
-	Dir     string   `yaml:"dir,omitempty"`   // that the program runs in
-	Start   string   `yaml:"start,omitempty"` // that the run was started in: relative paths of the configuration begin there
+	Dir     string   `yaml:"dir,omitempty"` // that the program runs in
+	// that the run was started in: relative paths of the configuration begin there
+	Start string `yaml:"start,omitempty"`
 }
 
 // InputFile is a file that the workload reads.
@@ -48,40 +52,46 @@ type InputFile struct {
 
 // DatasetInput says which samples are run. Keys are those of the configuration.
 type DatasetInput struct {
-	Name              string `yaml:"name"`
-	SyntheticSamples  int    `yaml:"synthetic_samples,omitempty"` // generated inputs; 0 where files are read
-	Epochs            int    `yaml:"num_epochs"`
-	SamplesPerEpoch   int    `yaml:"num_samples_per_epoch,omitempty"` // 0: all
-	Randomize         bool   `yaml:"randomize"`
-	RandomizationSeed *int   `yaml:"seed,omitempty"` // of the order; absent without randomize
+	Name string `yaml:"name"`
+	// generated inputs; 0 where files are read
+	SyntheticSamples  int  `yaml:"synthetic_samples,omitempty"`
+	Epochs            int  `yaml:"num_epochs"`
+	SamplesPerEpoch   int  `yaml:"num_samples_per_epoch,omitempty"` // 0: all
+	Randomize         bool `yaml:"randomize"`
+	RandomizationSeed *int `yaml:"seed,omitempty"` // of the order; absent without randomize
 }
 
 // InferInput is what the model is asked to do. Keys are those of the configuration.
 type InferInput struct {
-	BatchSize    int     `yaml:"batch_size"`
-	Prompt       string  `yaml:"prompt,omitempty"`        // absent: random tokens
-	PromptLength int     `yaml:"prompt_length,omitempty"` // of random tokens
-	MaxNewTokens int     `yaml:"max_new_tokens,omitempty"`
-	IgnoreEOS    bool    `yaml:"ignore_eos,omitempty"`
-	DoSample     bool    `yaml:"do_sample,omitempty"`
-	Temperature  float64 `yaml:"temperature,omitempty"` // this and the two below: with do_sample only
-	TopK         int     `yaml:"top_k,omitempty"`
-	TopP         float64 `yaml:"top_p,omitempty"`
-	Seed         int     `yaml:"seed"` // of random weights, prompts and token sampling
+	BatchSize    int    `yaml:"batch_size"`
+	Prompt       string `yaml:"prompt,omitempty"`        // absent: random tokens
+	PromptLength int    `yaml:"prompt_length,omitempty"` // of random tokens
+	MaxNewTokens int    `yaml:"max_new_tokens,omitempty"`
+	IgnoreEOS    bool   `yaml:"ignore_eos,omitempty"`
+	DoSample     bool   `yaml:"do_sample,omitempty"`
+	// this and the two below: with do_sample only
+	Temperature float64 `yaml:"temperature,omitempty"`
+	TopK        int     `yaml:"top_k,omitempty"`
+	TopP        float64 `yaml:"top_p,omitempty"`
+	Seed        int     `yaml:"seed"` // of random weights, prompts and token sampling
 }
 
 // ModelInput identifies a model. Identity is the same for equal models in
 // different places: see IdentifyModel.
 type ModelInput struct {
-	Name            string         `yaml:"name,omitempty"`     // as configured: a hub name, or a folder
-	Revision        string         `yaml:"revision,omitempty"` // of the hub
-	Path            string         `yaml:"path,omitempty"`     // the folder, absolute
-	Random          bool           `yaml:"random,omitempty"`   // weights are random, made from a configuration
-	Config          map[string]any `yaml:"config,omitempty"`   // of random weights, where the configuration gives the fields themselves
+	// as configured: a hub name, or a folder
+	Name     string `yaml:"name,omitempty"`
+	Revision string `yaml:"revision,omitempty"` // of the hub
+	Path     string `yaml:"path,omitempty"`     // the folder, absolute
+	// weights are random, made from a configuration
+	Random bool `yaml:"random,omitempty"`
+	// of random weights, where the configuration gives the fields themselves
+	Config          map[string]any `yaml:"config,omitempty"`
 	TrustRemoteCode bool           `yaml:"trust_remote_code,omitempty"`
 	Dtype           string         `yaml:"dtype,omitempty"`
 	Identity        string         `yaml:"identity,omitempty"`
-	Files           []InputFile    `yaml:"files,omitempty"` // sha256 is absent for files too large to hash
+	// sha256 is absent for files too large to hash
+	Files []InputFile `yaml:"files,omitempty"`
 }
 
 // inputsSchemaVersion is the version of inputs.yaml that this package writes.

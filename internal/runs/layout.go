@@ -30,17 +30,19 @@ const (
 	SpecFile           FileKind = "spec" // what a shipped program was told
 	CommandFile        FileKind = "command"
 	LogFile            FileKind = "log"
-	RankFile           FileKind = "rank"       // that a rank began, and where
-	AnnotationFile     FileKind = "annotation" // what a process tells of the ranges that were opened in it
-	ResultFile         FileKind = "result"
-	PageFile           FileKind = "page" // made from the result
-	ProvenanceFile     FileKind = "provenance"
-	StartupFile        FileKind = "startup"    // a timeline of the start of a server, in which CUDA graphs are captured
-	WindowsFile        FileKind = "windows"    // of a server: what its clients saw in each
-	RequestsFile       FileKind = "requests"   // of a server, one a line
-	NotesFile          FileKind = "notes"      // what people wrote about the run
-	ConditionsFile     FileKind = "conditions" // clocks, power and throttling meanwhile
-	StartupReportFile  FileKind = "startup report"
+	RankFile           FileKind = "rank" // that a rank began, and where
+	// what a process tells of the ranges that were opened in it
+	AnnotationFile FileKind = "annotation"
+	ResultFile     FileKind = "result"
+	PageFile       FileKind = "page" // made from the result
+	ProvenanceFile FileKind = "provenance"
+	// a timeline of the start of a server, in which CUDA graphs are captured
+	StartupFile       FileKind = "startup"
+	WindowsFile       FileKind = "windows"    // of a server: what its clients saw in each
+	RequestsFile      FileKind = "requests"   // of a server, one a line
+	NotesFile         FileKind = "notes"      // what people wrote about the run
+	ConditionsFile    FileKind = "conditions" // clocks, power and throttling meanwhile
+	StartupReportFile FileKind = "startup report"
 )
 
 // Files of the run itself.
@@ -71,7 +73,8 @@ const (
 	// of side files for each step.
 	AnnotateFolder = "annotate"
 	ProgramFolder  = WorkloadFolder + "/program" // the shipped programs
-	RanksFolder    = "ranks"                     // in the folder of a profiler: a file for each rank that began
+	// in the folder of a profiler: a file for each rank that began
+	RanksFolder = "ranks"
 )
 
 // SessionFolder is that of a shipped session, ServerOf that of a server, AnnotationOf
@@ -82,7 +85,8 @@ func AnnotationOf(step string) string  { return AnnotateFolder + "/" + step }
 
 // Files with a place of their own.
 const (
-	DeviationsFile  = WorkloadFolder + "/deviations.json"  // what the steps change of the configuration
+	// what the steps change of the configuration
+	DeviationsFile  = WorkloadFolder + "/deviations.json"
 	FlopsReport     = WorkloadFolder + "/" + FlopsName     // a flops.Report
 	FlopsComparison = WorkloadFolder + "/flops_check.json" // a flops.Comparison
 	// AnnotateOff is there once annotation made the workload fail, SamplesOff once
@@ -98,12 +102,14 @@ const (
 // process of a name; "" is the first, the only one as a rule.
 const NsysOutput = plan.StepNsys + "/run"
 
+// NcuOutput gives each process a folder of its own: its logs lie beside the report.
 func NcuOutput(process string) string { return path.Join(plan.StepNcu, process, "run") }
 
 // SummaryCSV and CountersCSV are tables that users ask for: of the timeline, by the
 // name of the table, and of the n-th report of counters, from 1.
 func SummaryCSV(table string) string { return plan.StepNsys + "/summary_" + table + ".csv" }
 
+// CountersCSV numbers from the second on, so that a run with one report has raw.csv.
 func CountersCSV(n int) string {
 	if n == 1 {
 		return plan.StepNcu + "/raw.csv"
@@ -148,6 +154,7 @@ type layoutRow struct {
 	Step   string // that writes it; "" for several
 }
 
+// layout: the first row that matches decides the kind of a file.
 var layout = []layoutRow{
 	{ProvenanceFile, "", EnvName, plan.StepProvenance},
 	{ProvenanceFile, "", ConfigName, plan.StepProvenance},

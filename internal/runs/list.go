@@ -32,17 +32,19 @@ type Filter struct {
 
 // Summary is one row of `runs list`.
 type Summary struct {
-	ID      string      `json:"id"`
-	Path    string      `json:"path"` // absolute
-	Status  Status      `json:"status"`
-	Note    string      `json:"note,omitempty"` // how the status was told; "" where nothing is unusual
-	Created time.Time   `json:"created"`
-	Seconds *float64    `json:"seconds,omitempty"` // absent while it runs, or when it was cut off
-	Label   string      `json:"label,omitempty"`
-	GPU     string      `json:"gpu,omitempty"` // the first, with the number of GPUs before it where there are several
-	Steps   []StepState `json:"stages"`
-	Bytes   int64       `json:"bytes"` // of all plain files of the run
-	Files   int         `json:"files"`
+	ID     string `json:"id"`
+	Path   string `json:"path"` // absolute
+	Status Status `json:"status"`
+	// how the status was told; "" where nothing is unusual
+	Note    string    `json:"note,omitempty"`
+	Created time.Time `json:"created"`
+	Seconds *float64  `json:"seconds,omitempty"` // absent while it runs, or when it was cut off
+	Label   string    `json:"label,omitempty"`
+	// the first, with the number of GPUs before it where there are several
+	GPU   string      `json:"gpu,omitempty"`
+	Steps []StepState `json:"stages"`
+	Bytes int64       `json:"bytes"` // of all plain files of the run
+	Files int         `json:"files"`
 	// Recorded is when the captures were made, where a recording was played:
 	// Created and Seconds are of the playing.
 	Recorded *time.Time `json:"recorded,omitempty"`
@@ -229,15 +231,16 @@ func dirSize(dir string) (bytes int64, files int) {
 // Detail is what `runs show` prints. Facts have no JSON here: internal/report
 // words them.
 type Detail struct {
-	Summary  Summary     `json:"summary"`
-	Reason   fact.Fact   `json:"-"` // zero where there is none
-	Version  string      `json:"version,omitempty"`
-	Command  []string    `json:"command,omitempty"`
-	Resumed  int         `json:"resumed,omitempty"` // how often
-	Pack     *PackNote   `json:"pack,omitempty"`    // nil where the run did not come out of a pack
-	Steps    []StepRow   `json:"stages"`
-	Files    []FileRow   `json:"files"`
-	Resume   *ResumePlan `json:"resume,omitempty"` // present when the run is not done, nobody works in it and it is no recording that was played
+	Summary Summary   `json:"summary"`
+	Reason  fact.Fact `json:"-"` // zero where there is none
+	Version string    `json:"version,omitempty"`
+	Command []string  `json:"command,omitempty"`
+	Resumed int       `json:"resumed,omitempty"` // how often
+	Pack    *PackNote `json:"pack,omitempty"`    // nil where the run did not come out of a pack
+	Steps   []StepRow `json:"stages"`
+	Files   []FileRow `json:"files"`
+	// present when the run is not done, nobody works in it and it is no recording that was played
+	Resume   *ResumePlan `json:"resume,omitempty"`
 	Warnings []fact.Fact `json:"-"`
 	// Annotation is what deepprof's own ranges came to, which analysis tells;
 	// absent where none were asked for.
@@ -254,17 +257,19 @@ type StepRow struct {
 	// Outcomes are those of several processes that each did a part of the step,
 	// in order; absent where one did it.
 	Outcomes []*Outcome `json:"-"`
-	ExitCode *int       `json:"exit_code,omitempty"` // of the last attempt; nil where a signal ended it, or none was started
-	Signal   string     `json:"signal,omitempty"`
-	Outcome  *Outcome   `json:"-"` // nil while it runs
-	Command  []string   `json:"command,omitempty"`
+	// of the last attempt; nil where a signal ended it, or none was started
+	ExitCode *int     `json:"exit_code,omitempty"`
+	Signal   string   `json:"signal,omitempty"`
+	Outcome  *Outcome `json:"-"` // nil while it runs
+	Command  []string `json:"command,omitempty"`
 }
 
 // FileRow is one file that a step stands on.
 type FileRow struct {
 	Step string `json:"stage"`
 	File
-	Problem fact.Fact `json:"-"` // missing, or another size than recorded; zero where it is as it was
+	// missing, or another size than recorded; zero where it is as it was
+	Problem fact.Fact `json:"-"`
 }
 
 // Show describes a run. Files are compared by presence and size; Verify

@@ -35,15 +35,16 @@ const (
 
 // PackIndex is the manifest of hashes at the head of a pack.
 type PackIndex struct {
-	Schema   int         `json:"schema"`
-	ID       string      `json:"id"`
-	Created  time.Time   `json:"created"`
-	Stripped bool        `json:"stripped,omitempty"`
-	Redacted bool        `json:"redacted,omitempty"`
-	Files    []File      `json:"files"`             // everything that follows, in order
-	Omitted  []Warning   `json:"omitted,omitempty"` // files of the run that are not in the pack, and why
-	Notes    []Warning   `json:"notes,omitempty"`   // files that are in it otherwise than asked for
-	entries  []packEntry // where the content comes from, in the order of Files
+	Schema   int       `json:"schema"`
+	ID       string    `json:"id"`
+	Created  time.Time `json:"created"`
+	Stripped bool      `json:"stripped,omitempty"`
+	Redacted bool      `json:"redacted,omitempty"`
+	Files    []File    `json:"files"` // everything that follows, in order
+	// files of the run that are not in the pack, and why
+	Omitted []Warning   `json:"omitted,omitempty"`
+	Notes   []Warning   `json:"notes,omitempty"` // files that are in it otherwise than asked for
+	entries []packEntry // where the content comes from, in the order of Files
 }
 
 // PackOptions says what to change on the way.
@@ -117,6 +118,7 @@ type UnwritableError struct {
 	Err error
 }
 
+// Error names the folder, which the user can change.
 func (e *UnwritableError) Error() string { return fmt.Sprintf("write into %s: %v", e.Dir, e.Err) }
 func (e *UnwritableError) Unwrap() error { return e.Err }
 

@@ -14,11 +14,12 @@ import (
 
 // ResumePlan says where a run goes on.
 type ResumePlan struct {
-	Kept     []string  `json:"kept"`                // steps that stand as they are
-	LastGood string    `json:"last_good,omitempty"` // last step done with its files intact
-	Next     string    `json:"next,omitempty"`      // first step to run; empty: nothing is left to do
-	Redo     []string  `json:"redo"`                // Next and every other step to run
-	Problems []Warning `json:"problems,omitempty"`  // files of a done step that cannot be trusted
+	Kept     []string `json:"kept"`                // steps that stand as they are
+	LastGood string   `json:"last_good,omitempty"` // last step done with its files intact
+	// first step to run; empty: nothing is left to do
+	Next     string    `json:"next,omitempty"`
+	Redo     []string  `json:"redo"`               // Next and every other step to run
+	Problems []Warning `json:"problems,omitempty"` // files of a done step that cannot be trusted
 }
 
 // PlanResume checks the files of every finished step against size and hash and

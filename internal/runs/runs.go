@@ -85,7 +85,8 @@ type CreateOptions struct {
 	// cut off at once needs to be resumed.
 	Files   map[string][]byte
 	Secrets *redact.Values // removed from everything that is written into the run; nil for none
-	Setting string         // how a person chooses the directory, for messages; empty: hydra.run.dir=DIR
+	// how a person chooses the directory, for messages; empty: hydra.run.dir=DIR
+	Setting string
 }
 
 // Run is one run directory. Methods are safe for concurrent use.
@@ -102,6 +103,7 @@ type Run struct {
 	secrets  *redact.Values // removed from every file that is written or entered
 }
 
+// idPattern: creation in UTC, process id, 48 random bits.
 var idPattern = regexp.MustCompile(`^\d{8}T\d{6}Z-\d+-[0-9a-f]{12}$`)
 
 // newID returns a run id, <time>-<pid>-<random>. Ids sort by time of creation

@@ -10,30 +10,36 @@ import (
 // Stats is what `runs stats` prints: how often steps succeed and how long they
 // take, over all runs of a store.
 type Stats struct {
-	Runs     int            `json:"runs"`               // that could be read; Warnings name the others
-	Recorded int            `json:"recorded,omitempty"` // of these recordings that were played: nothing of them is counted in Steps
+	// that could be read; Warnings name the others
+	Runs int `json:"runs"`
+	// of these recordings that were played: nothing of them is counted in Steps
+	Recorded int            `json:"recorded,omitempty"`
 	Status   map[Status]int `json:"status"`
-	First    *time.Time     `json:"first,omitempty"` // earliest and latest creation; nil in an empty store
-	Last     *time.Time     `json:"last,omitempty"`
-	Bytes    int64          `json:"bytes"` // of the files of all runs
-	Steps    []StepStats    `json:"stages"`
-	Warnings []Warning      `json:"warnings,omitempty"`
+	// earliest and latest creation; nil in an empty store
+	First    *time.Time  `json:"first,omitempty"`
+	Last     *time.Time  `json:"last,omitempty"`
+	Bytes    int64       `json:"bytes"` // of the files of all runs
+	Steps    []StepStats `json:"stages"`
+	Warnings []Warning   `json:"warnings,omitempty"`
 }
 
 // StepStats is one row of it. A step that was skipped, is pending or still
 // runs counts neither for nor against the success rate.
 type StepStats struct {
-	Name        string         `json:"name"`
-	Ended       int            `json:"ended"` // done, failed and interrupted
-	Done        int            `json:"done"`
-	Failed      int            `json:"failed"`
-	Interrupted int            `json:"interrupted"`
-	Skipped     int            `json:"skipped"`
-	SuccessRate *float64       `json:"success_rate,omitempty"` // done / ended; absent when nothing ended
-	Attempts    int            `json:"attempts"`               // of all runs, retries counted
-	Retried     int            `json:"retried"`                // steps of which something was done again
-	Seconds     *Spread        `json:"seconds,omitempty"`      // of the steps that were done; absent when none was
-	Outcomes    map[string]int `json:"outcomes"`               // attempts by kind of outcome
+	Name        string `json:"name"`
+	Ended       int    `json:"ended"` // done, failed and interrupted
+	Done        int    `json:"done"`
+	Failed      int    `json:"failed"`
+	Interrupted int    `json:"interrupted"`
+	Skipped     int    `json:"skipped"`
+	// done / ended; absent when nothing ended
+	SuccessRate *float64 `json:"success_rate,omitempty"`
+	Attempts    int      `json:"attempts"` // of all runs, retries counted
+	// steps of which something was done again
+	Retried int `json:"retried"`
+	// of the steps that were done; absent when none was
+	Seconds  *Spread        `json:"seconds,omitempty"`
+	Outcomes map[string]int `json:"outcomes"` // attempts by kind of outcome
 }
 
 // Spread summarizes durations in seconds.

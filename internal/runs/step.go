@@ -238,6 +238,7 @@ type readerCtx struct {
 	r   io.Reader
 }
 
+// Read ends a long copy soon after the context does.
 func (r readerCtx) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err

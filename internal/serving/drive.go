@@ -51,6 +51,8 @@ func (s *served) drive(ctx context.Context, change func(*load.Options)) error {
 	return nil
 }
 
+// clientOptions are those of deepprof's own client. A model that nobody named is asked of
+// the server.
 func (s *served) clientOptions(ctx context.Context) (load.Options, error) {
 	l := s.Load
 	prompt, err := load.ParseDist(l.Prompt)

@@ -123,9 +123,10 @@ type AnnotatedProcess struct {
 	// Compiled are paths of modules that torch.compile made one range of.
 	Compiled []AnnotatedPath `json:"compiled,omitempty"`
 	Steps    []AnnotatedStep `json:"steps,omitempty"` // in the order in which they began
-	Depth    int             `json:"depth,omitempty"` // at which modules were cut off, because a pass had too many ranges; 0 where they were not
-	Ended    bool            `json:"ended"`           // it came to its end; a killed one did not
-	Broken   int             `json:"broken,omitempty"`
+	// at which modules were cut off, because a pass had too many ranges; 0 where they were not
+	Depth  int  `json:"depth,omitempty"`
+	Ended  bool `json:"ended"` // it came to its end; a killed one did not
+	Broken int  `json:"broken,omitempty"`
 
 	nodes map[int]int // number of a place in the side file -> index of Work
 }
@@ -197,6 +198,7 @@ var sideFiles = map[string]func(path string, pid int) (AnnotatedProcess, error){
 // maxAnnotationError bounds the text of an error that is taken over, in bytes.
 const maxAnnotationError = 1000
 
+// readAnnotationError reads what a process left that could not annotate itself.
 func readAnnotationError(path string, pid int) (AnnotatedProcess, error) {
 	f, err := format.Open(path)
 	if err != nil {
@@ -210,6 +212,7 @@ func readAnnotationError(path string, pid int) (AnnotatedProcess, error) {
 	return AnnotatedProcess{PID: pid, Off: "error", Error: strings.TrimSpace(string(text))}, nil
 }
 
+// readAnnotatedProcess reads one side file. Lines that a kill cut are counted.
 func readAnnotatedProcess(path string, pid int) (AnnotatedProcess, error) {
 	p := AnnotatedProcess{PID: pid}
 	f, err := format.Open(path)
@@ -233,6 +236,8 @@ func readAnnotatedProcess(path string, pid int) (AnnotatedProcess, error) {
 	return p, nil
 }
 
+// take enters a line; kinds of lines that are not known are left out, so that a newer
+// module can say more.
 func (p *AnnotatedProcess) take(l *annotateLine) {
 	switch {
 	case l.On != nil:

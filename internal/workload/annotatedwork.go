@@ -10,7 +10,8 @@ import (
 // An AnnotatedPath is the ranges around a place of a program, outermost first.
 type AnnotatedPath struct {
 	Names []string `json:"names"`
-	Own   []int    `json:"own,omitempty"` // which of them the program opened itself: those have * for numbers
+	// which of them the program opened itself: those have * for numbers
+	Own []int `json:"own,omitempty"`
 }
 
 var numbers = regexp.MustCompile(`\d+`)
@@ -18,6 +19,7 @@ var numbers = regexp.MustCompile(`\d+`)
 // key is equal for paths that differ in numbers alone.
 func (p AnnotatedPath) key() string { return keyOf(p.Names) }
 
+// keyOf is a path with every number replaced by a star: steps and layers share one.
 func keyOf(parts []string) string {
 	stack := make([]nvtx.Range, len(parts))
 	for i, part := range parts {
@@ -26,6 +28,7 @@ func keyOf(parts []string) string {
 	return nvtx.Path(stack)
 }
 
+// covers compares names; those that deepprof opened itself without their numbers.
 func (p AnnotatedPath) covers(parts []string) bool {
 	for i, name := range p.Names {
 		got := parts[i]

@@ -91,6 +91,7 @@ type ran struct {
 	prompt     int64 // with the tokens of the image
 }
 
+// shape is what the model computed: what ran where that is known, else what was configured.
 func (n ran) shape(p *plan.Plan, m *flops.Model) flops.Shape {
 	s := flops.Shape{Batch: int64(n.batch), Prompt: int64(p.Infer.PromptLength), New: int64(n.new), DType: p.Model.DType}
 	image := int64(0)

@@ -138,6 +138,7 @@ func checkDataset(d plan.Dataset, root, list string) fact.Fact {
 	return fact.New(datasetNoMatch, fact.File("dir", root), fact.Names("patterns", fact.KindName, d.FallbackPatterns))
 }
 
+// checkList is zero for a list all of whose files are there.
 func checkList(root, list string) fact.Fact {
 	files, err := listedFiles(root, list)
 	bad := slices.DeleteFunc(slices.Clone(files), isFile)
@@ -190,6 +191,7 @@ func walkMatches(dir string, pattern []string, depth int, yield func(string, err
 	return true
 }
 
+// matchEntry goes on while yield is true; "**" matches any number of folders.
 func matchEntry(path string, pattern []string, depth int, yield func(string, error) bool) bool {
 	first, rest := pattern[0], pattern[1:]
 	if first == "**" {
@@ -205,6 +207,7 @@ func matchEntry(path string, pattern []string, depth int, yield func(string, err
 	return !ok || walkMatches(path, rest, depth+1, yield)
 }
 
+// patternParts has no empty parts.
 func patternParts(pattern string) []string {
 	return strings.Split(filepath.ToSlash(filepath.Clean(pattern)), "/")
 }
@@ -274,6 +277,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+// isFile follows links.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

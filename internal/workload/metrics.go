@@ -84,22 +84,23 @@ type SessionPlan struct {
 // TokensIn and TokensOut are of the whole batch, PromptTokens and NewTokens of
 // one sequence.
 type SampleTime struct {
-	Epoch           int                `json:"epoch"`
-	Sample          int                `json:"sample"`
-	Repeat          int                `json:"repeat"`
-	Input           string             `json:"input"`
-	TokensIn        int64              `json:"tokens_in"`
-	TokensOut       int64              `json:"tokens_out"`
-	PromptTokens    int64              `json:"prompt_tokens"`
-	NewTokens       int64              `json:"new_tokens"`
-	PrefillMS       *float64           `json:"prefill_ms"`
-	DecodeMS        *float64           `json:"decode_ms"`
-	TTFTMS          *float64           `json:"ttft_ms"`
-	TokenMS         []float64          `json:"token_ms"`
-	TokensPerS      *float64           `json:"tokens_per_s"` // of decode
-	ForwardMS       *float64           `json:"forward_ms"`   // of a model without tokens
-	ImagesPerS      *float64           `json:"images_per_s"`
-	NoDecode        fact.Stored        `json:"no_decode,omitzero"` // why the decode range never opened
+	Epoch        int       `json:"epoch"`
+	Sample       int       `json:"sample"`
+	Repeat       int       `json:"repeat"`
+	Input        string    `json:"input"`
+	TokensIn     int64     `json:"tokens_in"`
+	TokensOut    int64     `json:"tokens_out"`
+	PromptTokens int64     `json:"prompt_tokens"`
+	NewTokens    int64     `json:"new_tokens"`
+	PrefillMS    *float64  `json:"prefill_ms"`
+	DecodeMS     *float64  `json:"decode_ms"`
+	TTFTMS       *float64  `json:"ttft_ms"`
+	TokenMS      []float64 `json:"token_ms"`
+	TokensPerS   *float64  `json:"tokens_per_s"` // of decode
+	ForwardMS    *float64  `json:"forward_ms"`   // of a model without tokens
+	ImagesPerS   *float64  `json:"images_per_s"`
+	// why the decode range never opened
+	NoDecode        fact.Stored        `json:"no_decode,omitzero"`
 	SubstagesMS     map[string]float64 `json:"substages_ms"`
 	StagesMS        map[string]float64 `json:"stages_ms"`
 	PeakMemoryBytes *int64             `json:"peak_memory_bytes"`
@@ -232,6 +233,7 @@ func read(dir, name string, into any, schema *int) error {
 	return decode(text, path, into, schema)
 }
 
+// decode keeps numbers as they are written; another schema is an error.
 func decode(text []byte, path string, into any, schema *int) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -246,9 +248,10 @@ func decode(text []byte, path string, into any, schema *int) error {
 
 // Failure is error.json: why a session ended.
 type Failure struct {
-	Schema    int       `json:"schema"`
-	Kind      string    `json:"kind"`
-	Fact      fact.Fact `json:"fact"`      // zero in files of earlier versions, which have What and Next
+	Schema int    `json:"schema"`
+	Kind   string `json:"kind"`
+	// zero in files of earlier versions, which have What and Next
+	Fact      fact.Fact `json:"fact"`
 	What      string    `json:"what"`      // in words
 	Next      string    `json:"next"`      // in words
 	Traceback []string  `json:"traceback"` // its last lines
@@ -330,8 +333,9 @@ type OperatorKernel struct {
 	Name  string  `json:"name"` // as torch spells it
 	Calls int64   `json:"calls"`
 	US    float64 `json:"us"`
-	Own   bool    `json:"own"`          // launched by the operator itself
-	By    string  `json:"by,omitempty"` // the operator that launched most of it, where that is another
+	Own   bool    `json:"own"` // launched by the operator itself
+	// the operator that launched most of it, where that is another
+	By string `json:"by,omitempty"`
 }
 
 // KernelSum sums kernels.
@@ -343,10 +347,11 @@ type KernelSum struct {
 
 // Unlaunched is the work on the device that no operator launched.
 type Unlaunched struct {
-	Calls         int64       `json:"calls"`
-	US            float64     `json:"us"`
-	GraphLaunches int64       `json:"graph_launches"` // of CUDA graphs, whose kernels have no operator
-	Note          fact.Stored `json:"note"`           // the one of Notes that says so
+	Calls int64   `json:"calls"`
+	US    float64 `json:"us"`
+	// of CUDA graphs, whose kernels have no operator
+	GraphLaunches int64       `json:"graph_launches"`
+	Note          fact.Stored `json:"note"` // the one of Notes that says so
 }
 
 // maxLinks bounds the kernels of a row; a session writes 8.

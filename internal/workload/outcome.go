@@ -168,6 +168,7 @@ func facts(notes []fact.Stored) []fact.Fact {
 	return all
 }
 
+// exists is nil for a plain file.
 func exists(dir, name string) error {
 	st, err := os.Stat(filepath.Join(dir, name))
 	if err == nil && !st.Mode().IsRegular() {

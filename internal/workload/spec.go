@@ -89,8 +89,9 @@ type Infer struct {
 	Compile      bool    `json:"compile"`
 	CUDAGraphs   bool    `json:"cuda_graphs"`
 	Warmup       int     `json:"warmup"`
-	WarmTokens   *int    `json:"warm_tokens,omitempty"` // at most so many in a pass of the warm-up; absent is no limit
-	Repeats      int     `json:"repeats"`
+	// at most so many in a pass of the warm-up; absent is no limit
+	WarmTokens *int `json:"warm_tokens,omitempty"`
+	Repeats    int  `json:"repeats"`
 }
 
 // Dataset is the section of the same name.
@@ -216,6 +217,7 @@ func datasetOf(d plan.Dataset, start string) Dataset {
 	return out
 }
 
+// profilerOf leaves the time limit out where there is none.
 func profilerOf(t plan.TorchProfiler) TorchProfiler {
 	out := TorchProfiler{
 		Enable: t.Enable, Activities: append([]string{}, t.Activities...), RecordShapes: t.RecordShapes, ProfileMemory: t.ProfileMemory,
@@ -278,6 +280,7 @@ const (
 	fusedUncounted fact.Code = "deviates-fused-uncounted"
 )
 
+// reasons are facts without parameters.
 func reasons(codes []fact.Code) fact.StoredList {
 	out := make(fact.StoredList, len(codes))
 	for i, c := range codes {
