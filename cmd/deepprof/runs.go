@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deepprof/deepprof/internal/analysis"
-	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -264,7 +263,7 @@ func runsPackCommand() command {
 			force := f.Bool("force", false, "overwrite FILE")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
-				options := runs.PackOptions{StripCubins: *strip, Redact: *redact, NsysReports: *reports, Overwrite: *force, Strip: ncurep.Strip}
+				options := runs.PackOptions{StripCubins: *strip, Redact: *redact, NsysReports: *reports, Overwrite: *force}
 				switch {
 				case len(args) == 0 && *older == "":
 					return usagef("runs pack: RUN is missing; or pack all old runs with --older-than")
@@ -337,7 +336,7 @@ func runsStatsCommand() command {
 				if err := hasStore(f, *store); err != nil {
 					return err
 				}
-				stats, err := runs.StoreStats(*store, runs.Filter{})
+				stats, err := runs.StoreStats(*store)
 				if err != nil {
 					return err
 				}

@@ -57,7 +57,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 		_ = os.RemoveAll(temp)
 		return a
 	}
-	a.Code, a.Stopped, a.CPU, a.MinSpace = ended.Exit.Shell(), ended.Stopped, ended.CPU.Seconds(), watch.least
+	a.Code, a.Stopped, a.CPU = ended.Exit.Shell(), ended.Stopped, ended.CPU.Seconds()
 	e := c.evidence(ctx, &a, ended, temp, watch)
 	if c.Record != nil {
 		c.Record(rec.Finish(c, ended, temp, e.Files))

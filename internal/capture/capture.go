@@ -86,18 +86,17 @@ type Result struct {
 
 // An Attempt is one start of the profiler.
 type Attempt struct {
-	Number   int    // from 1
-	Command  string // as Result.Command
-	Started  time.Time
-	Seconds  float64 // wall time
-	Code     int     // as a shell shows it
-	Stopped  tool.StopReason
-	Outcome  Outcome
-	Stdout   string
-	Stderr   string
-	CPU      float64 // of the whole tree
-	Rescued  bool
-	MinSpace int64 // seen in TMPDIR
+	Number  int    // from 1
+	Command string // as Result.Command
+	Started time.Time
+	Seconds float64 // wall time
+	Code    int     // as a shell shows it
+	Stopped tool.StopReason
+	Outcome Outcome
+	Stdout  string
+	Stderr  string
+	CPU     float64 // of the whole tree
+	Rescued bool
 }
 
 // Run makes a capture: check, clean, run, judge, put the report in its place,

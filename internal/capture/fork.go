@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -160,22 +159,16 @@ func (c *Capture) importer(nsys string) (string, error) {
 	if c.Importer != "" {
 		return c.Importer, nil
 	}
-	var tried []string
 	for _, path := range []string{nsys, c.Command.Path} {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
 			continue
 		}
-		home := filepath.Dir(filepath.Dir(real))
-		for _, dir := range []string{"host-linux-x64", "host-linux-armv8", "host-linux-sbsa"} {
-			p := filepath.Join(home, dir, "QdstrmImporter")
-			if _, err := os.Stat(p); err == nil {
-				return p, nil
-			}
-			tried = append(tried, p)
+		if found := tool.Importer(tool.Tool{Real: real}); found != "" {
+			return found, nil
 		}
 	}
-	return "", fmt.Errorf("import: QdstrmImporter not found, looked at %s", strings.Join(tried, ", "))
+	return "", fmt.Errorf("import: no QdstrmImporter beside %s", c.Command.Path)
 }
 
 // Import turns a raw stream into a report with QdstrmImporter, which must be

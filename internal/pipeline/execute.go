@@ -11,7 +11,6 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
-	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
@@ -291,7 +290,7 @@ func packRecording(ctx context.Context, j *job, s *Summary) error {
 	}
 	defer r.Close()
 	path := filepath.Join(j.Recording, "recording"+runs.PackExt)
-	packed, err := runs.Pack(ctx, r, path, runs.PackOptions{StripCubins: true, Redact: true, Overwrite: true, Strip: ncurep.Strip})
+	packed, err := runs.Pack(ctx, r, path, runs.PackOptions{StripCubins: true, Redact: true, Overwrite: true})
 	if err != nil {
 		return fmt.Errorf("no recording: %w", err)
 	}

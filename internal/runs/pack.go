@@ -19,6 +19,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/format"
+	"github.com/deepprof/deepprof/internal/ncurep"
 	"github.com/deepprof/deepprof/internal/redact"
 )
 
@@ -55,8 +56,8 @@ type PackOptions struct {
 	// NsysReports packs the raw files of Nsight Systems too, which cannot be
 	// cleaned. Their notes say what is in them.
 	NsysReports bool
-	// Strip writes an .ncu-rep without its embedded binaries; needed for StripCubins.
-	Strip func(r io.ReaderAt, size int64, w io.Writer) error
+	// strip writes an .ncu-rep without its embedded binaries; nil is ncurep.Strip.
+	strip func(r io.ReaderAt, size int64, w io.Writer) error
 }
 
 // PackReport says what went into a pack.
@@ -88,8 +89,8 @@ func Pack(ctx context.Context, r *Run, out string, o PackOptions) (PackReport, e
 	if r.Status() == StatusRunning {
 		return fail(ErrRunning)
 	}
-	if o.StripCubins && o.Strip == nil {
-		return fail(errors.New("no way to strip .ncu-rep files was given"))
+	if o.strip == nil {
+		o.strip = ncurep.Strip
 	}
 	if _, err := os.Lstat(out); err == nil && !o.Overwrite {
 		return fail(fmt.Errorf("%s: %w", out, ErrExists))

@@ -157,7 +157,7 @@ func (p *packer) transformNCU(rel, src string) (dst, altered string, omitted fac
 	dst = src
 	if p.o.StripCubins {
 		out := p.spool() + "s"
-		switch err := rewrite(dst, out, func(r io.ReaderAt, size int64, w *os.File) error { return p.o.Strip(r, size, w) }); {
+		switch err := rewrite(dst, out, func(r io.ReaderAt, size int64, w *os.File) error { return p.o.strip(r, size, w) }); {
 		case IsDiskFull(err):
 			return "", "", fact.Fact{}, err
 		case err != nil:

@@ -55,7 +55,7 @@ type Spread struct {
 
 // StoreStats computes the statistics of a store. Steps come in the order of
 // the pipeline, as the runs list them.
-func StoreStats(root string, f Filter) (Stats, error) {
+func StoreStats(root string) (Stats, error) {
 	found, warnings, err := summaries(root)
 	st := Stats{Status: map[Status]int{}, Steps: []StepStats{}, Warnings: warnings}
 	if err != nil {
@@ -64,9 +64,6 @@ func StoreStats(root string, f Filter) (Stats, error) {
 	acc := map[string]*stepSum{}
 	var order []string
 	for _, sum := range found {
-		if !f.keeps(&sum) || (f.Limit > 0 && st.Runs >= f.Limit) {
-			continue
-		}
 		r, warning := openListed(sum.Path, sum.ID) // the list does not have the attempts
 		if warning != nil {
 			st.Warnings = append(st.Warnings, *warning)

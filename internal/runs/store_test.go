@@ -115,7 +115,7 @@ func TestShowGolden(t *testing.T) {
 
 func TestStatsGolden(t *testing.T) {
 	root := sampleStore(t)
-	st, err := StoreStats(root, Filter{})
+	st, err := StoreStats(root)
 	must(t, err)
 	golden(t, "stats.json", plain(t, root, st))
 }
@@ -140,7 +140,7 @@ func TestPartsAreNotRetries(t *testing.T) {
 		root := t.TempDir()
 		m := Manifest{ID: idDone, Status: StatusDone, Created: at("2026-03-01T10:00:00Z"), Steps: []Step{{Name: "ncu", State: StateDone, Seconds: ptr(1.0), Attempts: []Attempt{c.before, good}}}}
 		runAt(t, root, m, nil)
-		st, err := StoreStats(root, Filter{})
+		st, err := StoreStats(root)
 		must(t, err)
 		if got := st.Steps[0].Retried; got != c.retried {
 			t.Errorf("%s: retried %d, want %d", c.name, got, c.retried)
@@ -360,7 +360,7 @@ func TestCleanAndPackDuringCaptures(t *testing.T) {
 			t.Errorf("%s changed while it was written: %v", dir, err)
 		}
 	}
-	st, err := StoreStats(root, Filter{})
+	st, err := StoreStats(root)
 	must(t, err)
 	if st.Status[StatusRunning] != running || st.Runs != running {
 		t.Errorf("stats %+v", st)

@@ -140,9 +140,7 @@ type Ended struct {
 	// Requests counts how often it was asked to stop, for whatever reason.
 	Requests int
 
-	// TargetSeen and TargetEnded tell whether the profiled program was ever
-	// alive and whether it had ended when the run was stopped.
-	TargetSeen, TargetEnded bool
+	TargetSeen bool // the profiled program was alive at some time
 
 	// Left are the processes that outlived the program and were ended; Alive
 	// those that could not be (a process stuck in the kernel).

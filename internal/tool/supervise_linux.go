@@ -385,7 +385,4 @@ func (s *supervisor) finish() {
 	s.out.close()
 	s.err.close()
 	s.ended.CPU = s.tree.cpu()
-	if s.job.Profiler != "" {
-		s.ended.TargetEnded = s.ended.TargetEnded || !s.targetGone.IsZero()
-	}
 }

@@ -90,7 +90,6 @@ func (s *supervisor) enforce(now time.Time) {
 		if s.requests == 0 {
 			s.requests, s.asked, s.ended.Stopped, s.ended.Requests = 1, now, TimedOut, 1
 		}
-		s.ended.TargetEnded = true
 		s.killAll()
 	case reporting && s.requests == 0:
 		if over(s.limits.Stall, min(quiet, now.Sub(s.lastBusy))) {
