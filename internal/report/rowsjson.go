@@ -37,6 +37,8 @@ func (t *Table[T]) writeRows(w io.Writer) error {
 // textOf makes the text of rows, which are not the first ones or are.
 func (t *Table[T]) textOf(rows []*T, first bool) func(*bytes.Buffer) error {
 	return func(b *bytes.Buffer) error {
+		enc := json.NewEncoder(b)
+		enc.SetEscapeHTML(false) // names of kernels are full of <, and people search for them
 		for i, row := range rows {
 			if i > 0 || !first {
 				b.WriteByte(',')
@@ -46,11 +48,10 @@ func (t *Table[T]) textOf(rows []*T, first bool) func(*bytes.Buffer) error {
 				b.Write(a.AppendJSON(b.AvailableBuffer()))
 				continue
 			}
-			text, err := json.Marshal(row)
-			if err != nil {
+			if err := enc.Encode(row); err != nil {
 				return fmt.Errorf("write %s: %w", t.Name, err)
 			}
-			b.Write(text)
+			b.Truncate(b.Len() - 1) // the line feed
 		}
 		return nil
 	}

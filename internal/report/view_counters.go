@@ -37,13 +37,22 @@ type MetricInstance struct {
 // JSON cannot hold become the texts "nan", "inf" and "-inf".
 type Reading struct{ metric.Value }
 
-// MarshalJSON implements json.Marshaler.
+// MarshalJSON implements json.Marshaler. It writes numbers itself: a report holds hundreds of
+// thousands, in the form that encoding/json gives them.
 func (r Reading) MarshalJSON() ([]byte, error) {
-	v := plainValue(r.Value)
-	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-		v = strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(f, 'f', -1, 64)), "+")
+	f, ok := r.Float64()
+	u, whole := r.Uint64()
+	switch {
+	case r.IsZero():
+		return []byte("null"), nil
+	case whole:
+		return strconv.AppendUint(nil, u, 10), nil
+	case !ok:
+		return json.Marshal(r.Text())
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return json.Marshal(strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(f, 'f', -1, 64)), "+"))
 	}
-	return json.Marshal(v)
+	return json.Marshal(f)
 }
 
 // plainValue is the value for CSV and for people; nil where nothing was
