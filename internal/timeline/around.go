@@ -20,6 +20,7 @@ type Region struct {
 func (a *Attribution) Timeline() *Timeline { return a.t }
 
 // Regions lists every region path, parents before what is nested in them.
+// Region id is at index id-1. Each row has a Stack of its own.
 func (a *Attribution) Regions() []Region {
 	out := make([]Region, 0, len(a.nodes)-1)
 	for id := uint32(1); int(id) < len(a.nodes); id++ {
@@ -33,6 +34,8 @@ func (a *Attribution) Regions() []Region {
 }
 
 // KernelCall is the call that launched a kernel; false where the file lacks it.
+// kernel is an index into Timeline.Kernels. An attribution of FlowLaunches knows no single kernel
+// and panics, here and in KernelLaunch.
 func (a *Attribution) KernelCall(kernel int) (Call, bool) {
 	call := a.kernelCall(kernel)
 	if call == None {
@@ -42,4 +45,5 @@ func (a *Attribution) KernelCall(kernel int) (Call, bool) {
 }
 
 // KernelLaunch is the call that launched a kernel, by its index, or None.
+// It is an index into Timeline.Calls; KeepLaunches gives calls new ones.
 func (a *Attribution) KernelLaunch(kernel int) uint32 { return a.opCalls[kernel] }

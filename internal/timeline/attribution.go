@@ -27,6 +27,9 @@ const foldedName = "..."
 
 // An Attribution tells which NVTX ranges were open around the call that
 // launched each piece of GPU work. The rules are in docs/regions.md.
+// It refers to the timeline and copies nothing of it. Regions are known by their index into
+// nodes. Paths, places and regions of sets are found when first asked for, without a lock: several
+// goroutines may use it only for what is known already.
 type Attribution struct {
 	Warnings []fact.Fact
 
@@ -53,12 +56,15 @@ type Attribution struct {
 }
 
 // A node is one region path.
+// depth is 0 for an outermost range; parent is 0 then.
 type node struct {
 	parent uint32
 	key    nodeKey
 	depth  int
 }
 
+// A nodeKey tells regions apart. domain is the name of the domain, so that processes which use
+// the same one share its regions. folded is for all that lies deeper than maxDepth; its name is 0.
 type nodeKey struct {
 	parent uint32
 	domain StringID
@@ -74,6 +80,7 @@ type lists struct {
 	ends  []int
 }
 
+// get is list i, nil for list 0. It is a part of items: nobody may change it.
 func (l *lists) get(i uint32) []uint32 {
 	if i == 0 {
 		return nil
@@ -94,6 +101,7 @@ func (l *lists) of(by *runs, call uint32) []uint32 {
 }
 
 // add appends a list unless it equals list last, and returns its number.
+// Only list last is looked at, so that equal lists can have several numbers. The empty one is 0.
 func (l *lists) add(list []uint32, last uint32) uint32 {
 	if len(list) == 0 {
 		return 0
@@ -107,6 +115,8 @@ func (l *lists) add(list []uint32, last uint32) uint32 {
 }
 
 // Attribute joins GPU work to the ranges around its launches.
+// It reads t from several goroutines and does not change it. The calls must still have their
+// correlation ids: after Calls.DropCorrelations no work finds its call.
 func (t *Timeline) Attribute() *Attribution {
 	a := newAttribution(t)
 	var beside sync.WaitGroup
@@ -160,6 +170,8 @@ func (a *Attribution) joinWork(calls *Correlations) {
 }
 
 // inParallel cuts n items into a part for each core, and no more than pay.
+// The parts do not overlap, and all are done when it returns. Fewer than twice least items are
+// one part.
 func inParallel(n int, do func(from, to int)) {
 	const least = 1 << 14
 	parts := max(1, min(runtime.GOMAXPROCS(0), n/least))
@@ -172,9 +184,12 @@ func inParallel(n int, do func(from, to int)) {
 
 // innermost lists the innermost push/pop range of each stack around a launching
 // call.
+// They come by domain, at most maxStacks of them. The list must not be changed.
 func (a *Attribution) innermost(call uint32) []uint32 { return a.sets.of(a.callSet, call) }
 
 // openAround lists the start/end ranges around a launching call.
+// They come by start, at most maxOpen of them, those that were opened last. The list must not be
+// changed.
 func (a *Attribution) openAround(call uint32) []uint32 { return a.opens.of(a.callOpen, call) }
 
 // state is the same number for calls that are known to have the same ranges around
@@ -191,6 +206,7 @@ func (a *Attribution) state(call uint32) uint64 {
 }
 
 // callOf is the call that launched op, or None.
+// op must be one of the timeline that was attributed.
 func (a *Attribution) callOf(op *Op) uint32 {
 	at := op.Index
 	if op.Kind != OpKernel {
@@ -206,6 +222,7 @@ func (a *Attribution) kernelCall(i int) uint32 { return a.opCalls[i] }
 
 // launchOrder lists the launching calls by (group, start), where group is the
 // thread or the process.
+// Calls of one group that start at once stay in the order of the file.
 func (a *Attribution) launchOrder(group func(thread uint32) uint32) []uint32 {
 	calls := &a.t.Calls
 	byStart := a.launchesByStart()
@@ -232,12 +249,14 @@ func (a *Attribution) launchOrder(group func(thread uint32) uint32) []uint32 {
 }
 
 // severalGroups tells whether calls are of threads in more than one group.
+// Sites whose calls KeepLaunches dropped count too: true may be wrong, false never is.
 func (a *Attribution) severalGroups(group func(thread uint32) uint32) bool {
 	sites := a.t.Calls.sites
 	return slices.ContainsFunc(sites, func(s CallSite) bool { return group(s.Thread) != group(sites[0].Thread) })
 }
 
 // launchesByStart lists the launching calls.
+// Each call comes once, however much work it launched; they come by start.
 func (a *Attribution) launchesByStart() []uint32 {
 	launched := make([]uint64, a.t.Calls.Len()/64+1)
 	for _, call := range a.opCalls {
@@ -285,6 +304,8 @@ func (a *Attribution) rangeOrder(kind RangeKind, group func(thread uint32) uint3
 	return order
 }
 
+// nodeFor is the region of a key, which is added where it is new. The parent must be there
+// before, so that its number is always lower.
 func (a *Attribution) nodeFor(key nodeKey) uint32 {
 	if id, ok := a.index[key]; ok {
 		return id
@@ -302,6 +323,7 @@ func (a *Attribution) nodeFor(key nodeKey) uint32 {
 // KernelNode is the region of kernel i: the push/pop range around its launch
 // that was opened last, of whatever domain; without one, the start/end range
 // that was opened last; 0 outside every range.
+// i is an index into Timeline.Kernels. A kernel without a known call is outside every range too.
 func (a *Attribution) KernelNode(i int) uint32 {
 	call := a.kernelCall(i)
 	if call == None {
@@ -347,6 +369,7 @@ func (a *Attribution) rangeAround(call uint32) uint32 {
 	return a.rangeOf(a.innermost(call), a.openAround(call))
 }
 
+// rangeOf is the range that was opened last: of stacks, or of open where no stack has one.
 func (a *Attribution) rangeOf(stacks, open []uint32) uint32 {
 	list := stacks
 	if len(list) == 0 {
@@ -361,12 +384,16 @@ func (a *Attribution) rangeOf(stacks, open []uint32) uint32 {
 	return best
 }
 
+// later tells whether range x was opened after y. Of two that start at once the one that ends
+// first is the later one, since it lies inside.
 func (a *Attribution) later(x, y uint32) bool {
 	p, q := &a.t.Ranges[x], &a.t.Ranges[y]
 	return cmp.Or(cmp.Compare(p.Start, q.Start), cmp.Compare(q.End, p.End), cmp.Compare(x, y)) > 0
 }
 
 // Path writes a region path as nvtx.Path does.
+// It is "" for 0 and for numbers that no region has. Regions may not be added after the first
+// call, since the texts are kept by number.
 func (a *Attribution) Path(id uint32) string {
 	if id == 0 || int(id) >= len(a.nodes) {
 		return ""
@@ -388,6 +415,7 @@ func (a *Attribution) nodeName(id uint32) string {
 }
 
 // stack gives the ranges of a path, outermost first.
+// All of them are of one domain. The caller owns the list.
 func (a *Attribution) stack(id uint32) []nvtx.Range {
 	var stack []nvtx.Range
 	domain := a.t.Name(a.nodes[id].key.domain)
@@ -407,6 +435,7 @@ func (a *Attribution) nodeState(id uint32) nvtx.State {
 }
 
 // stateOf is what is open: the innermost range of each stack, and start/end ranges.
+// A region of start/end ranges stands there once, however many of its instances are open.
 func (a *Attribution) stateOf(stacks, open []uint32) nvtx.State {
 	var s nvtx.State
 	for _, r := range stacks {
@@ -422,6 +451,7 @@ func (a *Attribution) stateOf(stacks, open []uint32) nvtx.State {
 	return s
 }
 
+// warn makes one warning for each limit that was reached, with how often it was.
 func (a *Attribution) warn() {
 	add := func(n int64, code fact.Code, params ...fact.Param) {
 		if n > 0 {

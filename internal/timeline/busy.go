@@ -4,6 +4,7 @@ import "math"
 
 // A cut is one end of a range, on its way to the time that a process was busy
 // before it.
+// at is in ns, of an index into Ranges.
 type cut struct {
 	at     int64
 	of     uint32
@@ -12,6 +13,8 @@ type cut struct {
 
 // busyWithin is, for each range, the part of it in which a GPU of its process ran
 // any of the work that keep accepts, any work at all where that is nil.
+// ns, by index into Ranges. GPUs that are busy at the same time count once. A range whose process
+// is not known, or that does not end after its start, has 0.
 func (t *Timeline) busyWithin(keep func(*Op) bool) []int64 {
 	b := newBusyRanges(t)
 	t.byStart(nil, func(op *Op) bool {
@@ -37,6 +40,7 @@ func newBusyRanges(t *Timeline) *busyRanges {
 }
 
 // add takes one piece of work, which come by start.
+// Work of an unknown process and work without length count for nothing.
 func (b *busyRanges) add(op *Op) {
 	p := b.t.Queues[op.Queue].Process
 	if int(p) >= len(b.sums) || op.End <= op.Start {
@@ -59,6 +63,7 @@ func (b *busyRanges) take(c cut, covered uint64) {
 }
 
 // finish gives the busy part of each range.
+// Ranges that end after the last work are counted here, so it comes after all work.
 func (b *busyRanges) finish() []int64 {
 	for p := range b.sums {
 		s := &b.sums[p]

@@ -7,6 +7,7 @@ import (
 )
 
 // A Call is one call of the CUDA runtime or driver API.
+// End may be before Start in a damaged file.
 type Call struct {
 	Start, End  int64  // ns
 	Correlation uint32 // that work on the GPU may share; NoCorrelation where there is none
@@ -17,6 +18,8 @@ type Call struct {
 // Calls are the CUDA calls of a timeline, in the order of the file. There are
 // several for each kernel, so that they are kept as columns: 12 to 14 bytes a call. The
 // zero value has none.
+// Several goroutines may read it at the same time. Add, AddSite, Rename and DropCorrelations
+// change it. An index that is not below Len panics.
 type Calls struct {
 	start       Starts
 	length      []uint32 // elsewhere where the end does not lie within 32 bits after the start
@@ -32,6 +35,7 @@ type Calls struct {
 }
 
 // A CallSite is what many calls have in common.
+// Thread is an index into Timeline.Threads.
 type CallSite struct {
 	Name   StringID
 	Thread uint32
@@ -42,6 +46,7 @@ const elsewhere = math.MaxUint32
 
 // CallLength is the column that holds how long a call took; false where End must
 // be told beside it.
+// Times are in ns: 4.29 s or more, and an end before the start, do not fit.
 func CallLength(start, end int64) (uint32, bool) {
 	if d := uint64(end) - uint64(start); d < elsewhere && end >= start {
 		return uint32(d), true
@@ -51,11 +56,13 @@ func CallLength(start, end int64) (uint32, bool) {
 
 // MakeCalls takes columns of equal length over. Ends has, by call, the ends that
 // CallLength could not hold.
+// The calls own the columns from then on. ByStart is false until the caller sets it.
 func MakeCalls(start Starts, length []uint32, correlation List, site Numbers, sites []CallSite, ends map[uint32]int64) Calls {
 	return Calls{start: start, length: length, correlation: correlation, site: site, sites: sites, ends: ends}
 }
 
 // Add appends a call.
+// ByStart is false from then on, though the call may lie in order.
 func (c *Calls) Add(call Call) {
 	c.ByStart = false
 	n := uint32(c.Len())
@@ -95,6 +102,7 @@ func (c *Calls) sortByStart(list []uint32) {
 }
 
 // clone copies the columns, with room for more.
+// The copy shares nothing with c. Its ByStart is false.
 func (c *Calls) clone(more int) Calls {
 	made := MakeCalls(c.start.clone(more), append(make([]uint32, 0, len(c.length)+more), c.length...), c.correlation.clone(), c.site.clone(more), slices.Clone(c.sites), map[uint32]int64{})
 	maps.Copy(made.ends, c.ends)
@@ -151,6 +159,7 @@ func (c *Calls) Spans(list *List, from int, into []Span) int {
 }
 
 // Each visits all calls in the order of the file.
+// site is an index into Sites; times are in ns.
 func (c *Calls) Each(visit func(i, site uint32, start, end int64)) {
 	for i := range uint32(len(c.length)) {
 		start := c.start.At(i)
@@ -185,12 +194,15 @@ func (c *Calls) Name(i uint32) StringID { return c.sites[c.site.At(i)].Name }
 func (c *Calls) Site(i uint32) uint32 { return c.site.At(i) }
 
 // Sites lists what calls have in common, by number.
+// The list is that of the calls: do not change it. A site may have no calls, after KeepLaunches.
 func (c *Calls) Sites() []CallSite { return c.sites }
 
 // AddSite appends what calls that come in a flow have in common.
+// An equal one is not looked for: the flow numbers sites itself, in the order of these calls.
 func (c *Calls) AddSite(s CallSite) { c.sites = append(c.sites, s) }
 
 // Rename gives every name its new number.
+// to is indexed by the old number. The index that Add keeps is not renamed: do not Add afterwards.
 func (c *Calls) Rename(to []StringID) {
 	for i := range c.sites {
 		c.sites[i].Name = to[c.sites[i].Name]

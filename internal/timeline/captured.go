@@ -17,6 +17,7 @@ type Captured struct {
 
 // LaunchedIn is the timeline with the kernels alone that were launched while match
 // holds.
+// Everything but the list of kernels is shared with t.
 func (t *Timeline) LaunchedIn(match func(nvtx.State) bool) *Timeline {
 	made, in := *t, t.Attribute().KernelMatcher(match)
 	made.Kernels = nil
@@ -43,6 +44,7 @@ type CaptureCoverage struct {
 }
 
 // Replays counts pieces of work and their time on the GPU.
+// A piece that ends before it starts, as in a damaged file, counts with 0 ns.
 type Replays struct {
 	Count int64 `json:"count"`
 	NS    int64 `json:"ns"`
@@ -112,6 +114,8 @@ func (t *Timeline) captured(orLaunched bool) *Captured {
 // Captured is the attribution in which kernels that a CUDA graph replayed have the
 // place in which their node was captured. Everything else of it, the calls of these
 // kernels too, is as in a.
+// Its list of places begins with that of a; the places of capture follow. So two numbers can
+// stand for the same regions, and more than one for outside every region.
 func (a *Attribution) Captured() *Attribution {
 	a.findPlaces()
 	replayed := *a.t
@@ -143,6 +147,7 @@ func (a *Attribution) Captured() *Attribution {
 }
 
 // creations hands out calls that stand for the creation of nodes.
+// Their correlations are above all those of the calls of the process, so that none is used twice.
 type creations struct {
 	t    *Timeline
 	rows map[nodeOf]int32 // index into nodes; the latest creation counts

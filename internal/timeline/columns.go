@@ -13,12 +13,16 @@ type Starts struct {
 	far    map[uint32]int64 // those that are elsewhere
 }
 
+// startBlock is how many moments share one base. What begins before the base, or 4.29 s or more
+// after it, does not fit into 32 bits and goes to far.
 const startBlock = 64
 
 // MakeStarts is an empty column that fills the given memory first.
+// The column owns the memory from then on, and takes new memory when it is full.
 func MakeStarts(room []uint32) Starts { return Starts{offset: room[:0]} }
 
 // Extend moves the column into memory that begins with its own.
+// The values must be in room already; it must have room for at least as many as there are.
 func (s *Starts) Extend(room []uint32) { s.offset = room[:len(s.offset)] }
 
 // Add appends a moment.
@@ -106,6 +110,7 @@ type Lengths struct {
 func MakeLengths(room int) Lengths { return Lengths{short: make([]uint32, 0, room)} }
 
 // Add appends a time.
+// A negative time, as damaged files have them, is kept like one that is too long.
 func (s *Lengths) Add(ns int64) {
 	if uint64(ns) >= elsewhere {
 		if s.long == nil {

@@ -9,6 +9,8 @@ import (
 
 // Correlations find the calls of a process by their correlation id, in the order
 // of their starts.
+// Call and Next may be used by several goroutines. A function that inTurn returns is for one
+// goroutine, since it remembers where it was.
 type Correlations struct {
 	t      *Timeline
 	tables []idTable // by process
@@ -204,6 +206,7 @@ func (c *Correlations) Call(process, correlation uint32) uint32 {
 }
 
 // Next is the call after i that shares its id, or None.
+// Only Correlate links calls: after correlateLaunches it is always None.
 func (c *Correlations) Next(i uint32) uint32 {
 	if c.next == nil {
 		return None
@@ -212,6 +215,7 @@ func (c *Correlations) Next(i uint32) uint32 {
 }
 
 // open makes room for the ids between low and high.
+// A bitmap is taken where it needs at most 16 bytes for each call, and 8 KB beside that.
 func (t *idTable) open() {
 	if t.count == 0 {
 		return
@@ -234,6 +238,7 @@ func (t *idTable) put(id uint32) {
 }
 
 // distinct is how many ids were put.
+// It also sorts a list of ids and drops what occurs twice, as intersect and number need it.
 func (t *idTable) distinct() int {
 	if t.bits == nil {
 		slices.Sort(t.sorted)
@@ -262,6 +267,7 @@ func (t *idTable) intersect(o *idTable) {
 }
 
 // assign numbers the ids that were put, from 0.
+// Lower ids have lower numbers. No id may be put afterwards.
 func (t *idTable) assign() {
 	ids := len(t.sorted)
 	t.before = make([]uint32, len(t.bits))

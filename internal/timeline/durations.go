@@ -25,6 +25,8 @@ type durationCounts struct {
 
 // open makes room for a duration, unless so few are known that a page takes more memory than
 // they do.
+// known is how many durations there are in all. A page takes as much as a list of pageSize of
+// them, so that counting never needs more memory than the list.
 func (c *durationCounts) open(ns uint32, known int) {
 	at := int(ns / pageSize)
 	if at >= countPages || (c.used+1)*pageSize > known {
@@ -40,6 +42,7 @@ func (c *durationCounts) open(ns uint32, known int) {
 }
 
 // add counts a duration; false where there is no room for it.
+// It is false as well where the count of the duration is at its limit: the caller then keeps it.
 func (c *durationCounts) add(ns uint32) bool {
 	at := int(ns / pageSize)
 	if at >= len(c.pages) || c.pages[at] == nil {
@@ -82,6 +85,7 @@ func (c *durationCounts) each(visit func(ns, n uint32)) {
 }
 
 // kth is the duration at place k of these and others, which it sorts.
+// k counts from 0 and must be below the number of both together.
 func (c *durationCounts) kth(others []uint32, k int) (found uint32) {
 	slices.Sort(others)
 	before, next := 0, 0 // durations that are shorter; the first of others that is not

@@ -6,6 +6,9 @@ import "slices"
 // process in which the nodes of its CUDA graphs were captured: only those ranges
 // say where that was. The clocks of both are joined by the nodes that both know;
 // without such a node the timeline stays as it is.
+// Only ranges that ended before time 0 of t, with the creation of a node in them, are added. They
+// have negative times and come last. Their names get new numbers even where t has the same text.
+// Neither t nor e is changed.
 func (t *Timeline) WithEarlier(e *Timeline) *Timeline {
 	shift, ok := t.clockShift(e)
 	if !ok {
@@ -35,6 +38,7 @@ func (t *Timeline) WithEarlier(e *Timeline) *Timeline {
 }
 
 // clockShift is what is added to times of e to have times of t.
+// ns. The first node of t that e knows too, and that t says was created before it began, decides.
 func (t *Timeline) clockShift(e *Timeline) (int64, bool) {
 	type node struct {
 		pid int
@@ -53,6 +57,7 @@ func (t *Timeline) clockShift(e *Timeline) (int64, bool) {
 }
 
 // threadsOf finds the threads of e among those of t.
+// Threads are the same where the system gave them the same process and thread number.
 func (t *Timeline) threadsOf(e *Timeline) map[uint32]uint32 {
 	type thread struct{ pid, tid int }
 	own := map[thread]uint32{}
@@ -80,6 +85,7 @@ func (t *Timeline) captureTimes() map[uint32][]int64 {
 	return out
 }
 
+// anyWithin tells whether one of the times, which ascend, lies from start to end, both included.
 func anyWithin(times []int64, start, end int64) bool {
 	i, _ := slices.BinarySearch(times, start)
 	return i < len(times) && times[i] <= end
@@ -87,6 +93,7 @@ func anyWithin(times []int64, start, end int64) bool {
 
 // domainLike is the domain of t with the name of a domain of e; the default one
 // where there is none.
+// The process of a domain is not looked at.
 func (t *Timeline) domainLike(e *Timeline, domain uint32) uint32 {
 	name := e.DomainName(domain)
 	if i := slices.IndexFunc(t.Domains, func(d Domain) bool { return t.Name(d.Name) == name }); i > 0 {

@@ -32,6 +32,7 @@ func (s *gapSearch) list() (Stream[GapRow], bool) {
 }
 
 // A gapRecord is a gap with what is told of it.
+// Times are in ns. Those in ns belong to the calls of its kind, in their order.
 type gapRecord struct {
 	kind       uint32
 	start, end int64
@@ -55,6 +56,7 @@ type gapKind struct {
 // They are found by their end, so that those of one length come by their start: they lie
 // in one chain, of which each record tells only how much later it begins. Where the chains
 // become many they go to a file.
+// Where the query has a Top there are no chains: the heap holds that many.
 type gapStore struct {
 	*gapSearch
 	hosts  *hostRanges
@@ -92,6 +94,7 @@ type gapChain struct {
 func (c *gapChain) size() int { return int(c.full)*chunkRoom + int(c.used) }
 
 const (
+	// All gaps of 268 ms and more are in the last chain.
 	exactGaps   = 1 << 18 // ns; longer gaps are few, and share chains
 	sharedBits  = 14      // lengths of which two differ in these bits alone share a chain
 	chainedGaps = exactGaps + 1<<14
@@ -306,6 +309,7 @@ func (g *gapStore) late() []fact.Fact {
 }
 
 // rows goes through the gaps, the longest first.
+// It may run again from the start, but not twice at the same time.
 func (g *gapStore) rows(yield func(*GapRow) bool) {
 	made := 0
 	g.lost = 0

@@ -16,6 +16,7 @@ type Feed interface {
 
 // Fed is what is known of kernels and calls before they are fed. Every kernel has a
 // call, and all are of one process.
+// Open is called each time that rows are gone through; the stream closes the feed after that.
 type Fed struct {
 	Launches func(queue, function uint32) int64 // how many kernels of each there are
 	// Back is by how much the correlation of a kernel may be smaller than that of one
@@ -87,6 +88,8 @@ func (t *Timeline) FeedLaunches(q Query, fed Fed) Stream[LaunchRow] {
 }
 
 // A feedJoin finds the calls of kernels that come one after the other.
+// Its window has the calls that were read, by correlation; those more than back behind high may
+// be gone.
 type feedJoin struct {
 	a      *Attribution
 	feed   Feed
@@ -150,6 +153,7 @@ func (j *feedJoin) read(correlation uint32) {
 }
 
 // drop forgets the calls that no kernel can ask for any more.
+// It runs only when the memory of the window is full, so that a call is moved rarely.
 func (j *feedJoin) drop() {
 	first := 0
 	for first < len(j.window) && uint64(j.window[first].correlation)+uint64(j.back) < uint64(j.high) {

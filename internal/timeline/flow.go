@@ -9,6 +9,7 @@ import (
 // of them need no memory. What it gives is valid until the next are asked for; the queues
 // and sites that it refers to are in the timeline by then. Whether it is by start is
 // looked at while it comes.
+// It can be gone through once.
 type Flow interface {
 	NextKernels() []Kernel // in the order of the file; none behind the last
 	NextCalls() []FlowCall // in the order of the file; none behind the last
@@ -32,6 +33,7 @@ func (t *Timeline) attributeRanges() (*Attribution, []uint32) {
 }
 
 // A flowJoin finds the calls of work while both come by start.
+// It is for one goroutine. Once broken it stays so, and what it counted is of no use.
 type flowJoin struct {
 	a      *Attribution
 	flow   Flow
@@ -206,6 +208,8 @@ func (j *flowJoin) readUntil(at int64) {
 }
 
 // finish takes the calls that are left; false where the flow is broken.
+// It is false too where a call had more than maxStacks stacks around it: who reads all into
+// memory warns of that.
 func (j *flowJoin) finish() bool {
 	for j.read() {
 	}
@@ -213,6 +217,8 @@ func (j *flowJoin) finish() bool {
 }
 
 const (
+	// Pages of all processes count together: work may ask for one of the last 262,144 ids or so. A
+	// page takes 32 KB, and 192 KB more where times are wanted.
 	pageIDs   = 8192
 	mostPages = 32      // of ids that work may still ask for
 	mostAhead = 1 << 16 // calls that start after the work that they launched
@@ -266,6 +272,7 @@ func (t *launchTable) forget(page *launchPage) {
 
 // flowOps visits the work of a flow and what is in memory by start, until visit says
 // false; false where kernels do not lie by start or end before that, or visit said so.
+// An Op, and the kernel in it, are valid until visit returns.
 func (t *Timeline) flowOps(f Flow, visit func(*Op) bool) bool {
 	ok, last := true, int64(math.MinInt64)
 	t.byStart(f, func(op *Op) bool {
@@ -277,6 +284,7 @@ func (t *Timeline) flowOps(f Flow, visit func(*Op) bool) bool {
 }
 
 // FlowRegions is RegionRows about all work of a flow; false where that must be in memory.
+// The flow is used up either way. Queues and sites that it named stay in t.
 func (t *Timeline) FlowRegions(q Query, f Flow) (Rows[RegionRow], bool) {
 	var beside sync.WaitGroup
 	var busy *busyRanges

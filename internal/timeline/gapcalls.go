@@ -18,6 +18,7 @@ type gapSource interface {
 }
 
 // gapLaunch is the call that launched the work after a gap.
+// The zero value stands for a call that is not known. Times are in ns.
 type gapLaunch struct {
 	known        bool
 	start, end   int64
@@ -84,6 +85,7 @@ func (s *flowSource) each(visit func(*Op)) bool {
 	return ok && s.j.finish()
 }
 
+// launchOf answers for the work that is visited now, whatever it is asked for.
 func (s *flowSource) launchOf(*Op) gapLaunch {
 	return gapLaunch{true, s.l.Start, s.l.End, s.j.a.t.Calls.sites[s.l.Site].Thread, s.j.sets.get(s.l.set), nil}
 }
@@ -113,8 +115,10 @@ type windowCall struct {
 	site       uint32
 }
 
+// leastWindow is how many calls are held before any is dropped: 1 MB of them.
 const leastWindow = 1 << 15
 
+// add takes the next call; they come by start. Those of a thread that is not known are left out.
 func (w *callWindow) add(c *FlowCall) {
 	thread := w.t.Calls.sites[c.Site].Thread
 	if int(thread) >= len(w.threads) {
@@ -135,6 +139,7 @@ func (w *callWindow) add(c *FlowCall) {
 }
 
 // drop lets go of the calls that were over by a moment, where there are many.
+// horizon is asked only then. No gap that is still to come may begin before it.
 func (w *callWindow) drop(horizon func() int64) {
 	if w.held < max(w.most, leastWindow) {
 		return
@@ -156,6 +161,7 @@ func (w *callWindow) drop(horizon func() int64) {
 
 // from are the calls of a thread from the first that may end after a moment. Moments
 // that are asked for grow, as a rule.
+// Some of them may end before it all the same. The list is valid until the next add or drop.
 func (w *callWindow) from(thread uint32, start int64) []windowCall {
 	if int(thread) >= len(w.threads) {
 		return nil
@@ -212,6 +218,7 @@ func (t *Timeline) flowSearch(q *Query, f Flow, outer bool) *gapSearch {
 }
 
 // each visits the gaps by their end; false where the flow cannot tell them.
+// The gap is valid until visit returns.
 func (s *gapSearch) each(visit func(*gap, gapLaunch)) bool {
 	keep := s.a.regionMatcher(s.q.Region)
 	var finder *gapFinder

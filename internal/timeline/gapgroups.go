@@ -52,6 +52,8 @@ const (
 
 var gapCauseIDs = [gapCauses]string{"launch", "host", "sync", "copy", "alloc", "call", "graph", "none"}
 
+// callWords tell the cause by words in the name without its prefix. The first row that has one
+// counts.
 var callWords = []struct {
 	cause int
 	words []string
@@ -169,6 +171,7 @@ func (t *Timeline) sameLaunch(x *gap) bool {
 }
 
 // cause is what took most of a gap before work that a call launched, and how long.
+// ns. Of causes that took equally long the one that is listed first counts.
 func (g *gapSums) cause(x *gap, l *gapLaunch) (int, int64) {
 	if g.a.t.sameLaunch(x) {
 		return causeGraph, Since(x.start, x.end)
@@ -199,6 +202,8 @@ func (g *gapSums) cause(x *gap, l *gapLaunch) (int, int64) {
 }
 
 // sorted lists the groups with most time first.
+// Shares are of the gaps of whole devices; rows of single streams have 0, since their gaps are
+// partly the same time.
 func (g *gapSums) sorted(top int) Rows[GapGroupRow] {
 	var rows []GapGroupRow
 	var all float64

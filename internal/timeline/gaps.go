@@ -18,6 +18,8 @@ type lane struct {
 	queue  uint32 // None for the device
 }
 
+// compareGaps puts the longest first, then the earliest, then the lowest device, and a whole
+// device before its streams.
 func compareGaps(x, y gap) int {
 	return cmp.Or(
 		cmp.Compare(Since(y.start, y.end), Since(x.start, x.end)),
@@ -32,6 +34,7 @@ func compareLanes(x, y lane) int {
 // A gapFinder finds the gaps between pieces of GPU work that come by start: of each
 // device, and of each stream that has company on its device. A gap of a device belongs to
 // no process; with a process filter, other processes' work does not end a gap.
+// The gap that found is told of is valid until it returns.
 type gapFinder struct {
 	t       *Timeline
 	q       *Query
@@ -78,6 +81,7 @@ func (f *gapFinder) lanes(queue uint32) *queueLanes {
 }
 
 // streams adds lanes for the queues that share their device with another one in use.
+// It needs all work in memory, and comes before the first add.
 func (f *gapFinder) streams() {
 	used := map[int32][]uint32{}
 	seen := make([]bool, len(f.t.Queues))
@@ -97,6 +101,7 @@ func (f *gapFinder) streams() {
 }
 
 // add takes the next piece of work.
+// Work that ends before it starts, as in a damaged file, neither ends nor begins a gap.
 func (f *gapFinder) add(op *Op) {
 	l := f.lanes(op.Queue)
 	if l.device == nil || op.End < op.Start {
@@ -119,6 +124,7 @@ func (f *gapFinder) step(l *gapLane, op *Op) {
 }
 
 // horizon is the moment before which no gap begins that is found from now on.
+// 0 before the first work.
 func (f *gapFinder) horizon() int64 {
 	at, any := int64(0), false
 	take := func(l *gapLane) {
@@ -155,6 +161,7 @@ type namedCalls struct {
 const maxGapCalls = 8
 
 // topCalls puts those first that took longest, and drops what is too much to list.
+// It reorders sums, and the result is a part of it.
 func (t *Timeline) topCalls(sums []namedCalls) []namedCalls {
 	if len(sums) < 2 {
 		return sums
@@ -175,6 +182,7 @@ type gapWork struct {
 }
 
 // workName names a piece of work for people.
+// A nil shorten takes the short name of the file.
 func (t *Timeline) workName(w gapWork, shorten func(string) string) string {
 	switch w.kind {
 	case OpKernel:
@@ -198,6 +206,7 @@ var copyKinds = [...]string{
 }
 
 // CopyKind names the direction of a copy.
+// The number is that of the file. One that is not known gives "unknown".
 func CopyKind(kind uint8) string {
 	if int(kind) < len(copyKinds) {
 		return copyKinds[kind]

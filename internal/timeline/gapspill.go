@@ -10,6 +10,7 @@ import (
 // A gapSpill has the gaps that were found first in a temporary file, so that the memory of
 // a gapStore does not grow with them. The file has no name any more: nothing is left of it
 // when the program ends, however it does.
+// Nobody closes it: rows may be asked for again. The runtime does once the store is collected.
 type gapSpill struct {
 	file *os.File // nil as long as nothing was written
 	size int64
@@ -112,6 +113,7 @@ func (r *runReader) next(before int64) {
 }
 
 // more reads on in the segment; nothing behind its end.
+// The bytes are valid until the next call.
 func (r *runReader) more() []byte {
 	if r.buf == nil {
 		r.buf = make([]byte, 1<<12)

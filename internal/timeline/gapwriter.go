@@ -1,6 +1,8 @@
 package timeline
 
 // A gapWriter makes rows. Those that are made together are one piece of memory.
+// Rows can be kept, but each holds the memory of the up to 31 others that were made with it. It
+// is for one goroutine.
 type gapWriter struct {
 	store *gapStore
 	short map[uint32]string // names of functions, shortened

@@ -8,6 +8,7 @@ import (
 
 // hostRanges tell which range of the default domain was innermost on a thread at a
 // moment: the module, or the part of the program, that ran there.
+// It is for one goroutine, since it remembers where it was.
 type hostRanges struct {
 	threads [][]hostTurn // in order of time
 	near    []int        // by thread: the turn that was found last
@@ -83,6 +84,7 @@ func (h *hostRanges) after(thread uint32, at int64) int {
 
 // most is the range that was innermost longest between two moments; 0 for outside
 // every range. times is for its use.
+// It is cleared where needed; of equal times the lowest region counts.
 func (h *hostRanges) most(thread uint32, from, to int64, times map[uint32]int64) uint32 {
 	if int(thread) >= len(h.threads) || from >= to {
 		return 0
@@ -102,6 +104,7 @@ func (h *hostRanges) most(thread uint32, from, to int64, times map[uint32]int64)
 
 // add gives every range the time between two moments in which it was the innermost
 // one of a thread; 0 stands for outside every range.
+// ns are added to what is in the map.
 func (h *hostRanges) add(thread uint32, from, to int64, into map[uint32]int64) {
 	if int(thread) >= len(h.threads) || from >= to {
 		return

@@ -25,6 +25,7 @@ type Identity struct {
 func (id Identity) IsZero() bool { return id == Identity{} }
 
 // Or takes from another source what this one does not tell.
+// Pointers are shared with both.
 func (id Identity) Or(other Identity) Identity {
 	return Identity{
 		Rank: cmp.Or(id.Rank, other.Rank), Local: cmp.Or(id.Local, other.Local), World: cmp.Or(id.World, other.World),
@@ -78,6 +79,8 @@ func IsRankVariable(name string) bool {
 }
 
 // identityOf is the place of a process by the variables that its launcher set.
+// variable gives "" for one that is not set. The first launcher whose rank is set tells all
+// three numbers.
 func identityOf(variable func(name string) string) Identity {
 	id := Identity{Host: variable(nodeVariable)}
 	for _, v := range launcherVariables {
@@ -92,6 +95,7 @@ func identityOf(variable func(name string) string) Identity {
 	return id
 }
 
+// place is a number from 0 to 16,777,216; nil for any other text.
 func place(text string) *int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > 1<<24 {
@@ -109,6 +113,7 @@ var (
 // "run.3.node1" as a run names its ranks, "rank3.node1", or any name with "rank3"
 // in it. Bare numbers tell nothing: they
 // may count ranks as well as windows.
+// A third part is the window: 2 in "run.3.node1.2".
 func IdentityOfName(base string) Identity {
 	if m := ownName.FindStringSubmatch(base); m != nil {
 		id := Identity{Rank: place(m[1]), Host: m[2]}
@@ -139,6 +144,7 @@ func NumberInName(base string) (int, bool) {
 // Identity is what the timeline tells of itself: the variables of its launcher
 // where the file still has them, its host, and the process and the device where
 // there is one only that used a GPU.
+// It goes through all GPU work. In a program without any, the process is that of its ranges.
 func (t *Timeline) Identity() Identity {
 	id := identityOf(func(name string) string {
 		for _, p := range t.Launcher {

@@ -9,6 +9,7 @@ import (
 )
 
 // Info is what a file is and holds.
+// Lists that are those of the timeline are shared with it.
 type Info struct {
 	Source      Source        `json:"source"`
 	Session     Session       `json:"session"`
@@ -26,6 +27,7 @@ type Info struct {
 }
 
 // Counts are the numbers of events that were read.
+// Calls is the sum over threads, and 0 where only launching calls were read.
 type Counts struct {
 	Kernels       int `json:"kernels"` // launches, not names
 	KernelNames   int `json:"kernel_names"`
@@ -41,6 +43,7 @@ type Counts struct {
 }
 
 // ProcessInfo sums up one process.
+// Those with most kernels come first.
 type ProcessInfo struct {
 	PID     int    `json:"pid"`
 	Name    string `json:"name"`
@@ -51,6 +54,8 @@ type ProcessInfo struct {
 }
 
 // DeviceInfo sums up one CUDA device.
+// Device is the number under which the process knows the GPU: with several processes it may stand
+// for several GPUs.
 type DeviceInfo struct {
 	Device  int `json:"device"`
 	Streams int `json:"streams"` // that ran anything
@@ -112,6 +117,7 @@ func (t *Timeline) Info() Info {
 
 // Span is the time from the first to the last thing on the timeline: work of a
 // GPU, or a range of the program. 0 for an empty one.
+// Ranges that were never closed do not count, since their end is not their own.
 func (t *Timeline) Span() time.Duration {
 	var first, last int64
 	some := false

@@ -12,6 +12,7 @@ type intervals struct {
 	end    int64    // of the last stretch
 }
 
+// add takes a stretch that starts no earlier than those before. One without length is left out.
 func (v *intervals) add(start, end int64) {
 	if end <= start {
 		return
@@ -41,6 +42,7 @@ func (v *intervals) until(at int64) uint64 {
 	return v.before[i] + min(uint64(at)-uint64(v.start[i]), length)
 }
 
+// within is the covered part of the time from start to end, ns.
 func (v *intervals) within(start, end int64) int64 {
 	if end <= start {
 		return 0

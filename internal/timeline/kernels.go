@@ -18,6 +18,7 @@ type kernelKey struct {
 }
 
 // A KernelGroup is one group on its way to a row.
+// Fields that the query does not split by do not make rows of their own.
 type KernelGroup struct {
 	Name, Short string
 	Device      int
@@ -72,6 +73,7 @@ func (t *Timeline) KernelRows(q Query) Rows[KernelRow] {
 	return rows
 }
 
+// at is nil where no region is asked for.
 func (t *Timeline) newGroup(key kernelKey, at *Attribution) *KernelGroup {
 	f := t.Functions[key.Function]
 	g := &KernelGroup{Name: t.Name(f.Demangled), Short: t.Name(f.Short), Device: int(key.Device)}
@@ -89,6 +91,7 @@ func (t *Timeline) newGroup(key kernelKey, at *Attribution) *KernelGroup {
 
 // kernelFilter gives a predicate over the kernels; the regular expression and
 // the region are asked once per function and per state.
+// at may be nil where the query names no region. Several goroutines may use the function.
 func (t *Timeline) kernelFilter(q *Query, at *Attribution) func(int, *Kernel) bool {
 	functions := make([]bool, len(t.Functions))
 	for i, f := range t.Functions {
@@ -105,6 +108,8 @@ func (t *Timeline) kernelFilter(q *Query, at *Attribution) func(int, *Kernel) bo
 	}
 }
 
+// queueFilter tells by index into Queues what the query wants. A queue of an unknown process has
+// process number 0.
 func (t *Timeline) queueFilter(q *Query) []bool {
 	queues := make([]bool, len(t.Queues))
 	for i, queue := range t.Queues {
@@ -148,6 +153,7 @@ func (g *KernelGroup) splitKey(by By) splitKey {
 // SumKernels turns groups into rows in the order of nsys stats: total time,
 // then fewest calls, then name. Groups that differ only in what the query does
 // not split by are joined; their samples are used up.
+// Shares are of all groups, those that Top leaves out too.
 func SumKernels(groups []*KernelGroup, q *Query) Rows[KernelRow] {
 	joined := map[splitKey]*KernelGroup{}
 	var order []*KernelGroup

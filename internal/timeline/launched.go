@@ -9,6 +9,7 @@ type LaunchedFrom struct {
 }
 
 // EachLaunch visits the kernels in the order of the file.
+// The kernel is that of the timeline. One without a known call is in place and region 0.
 func (a *Attribution) EachLaunch(visit func(*Kernel, LaunchedFrom)) {
 	a.findPlaces()
 	calls := &a.t.Calls
@@ -77,6 +78,7 @@ type placeTime struct {
 	before int64 // of all kernels of the timeline that start before that
 }
 
+// add takes the next kernel by start, ns. One that ends before it starts counts as 0.
 func (p *placeTimes) add(place uint32, start, end int64) {
 	for int(place) >= len(p.list) {
 		p.list = append(p.list, placeTime{})

@@ -7,6 +7,7 @@ import (
 
 // StreamLaunches gives the kernels in the order in which they ran, one by one:
 // millions of rows take much more memory than what they are made from.
+// The stream keeps the attribution, and so the timeline, in memory.
 func (t *Timeline) StreamLaunches(q Query) Stream[LaunchRow] {
 	a := t.Attribute()
 	keep := t.kernelFilter(&q, a)
@@ -78,6 +79,7 @@ func newLaunchWriter(a *Attribution, q *Query) *launchWriter {
 	return &launchWriter{a: a, q: q, byKey: map[string]*openPaths{}, short: map[uint32]string{}, texts: map[launchKind]*launchText{}}
 }
 
+// row makes the row of kernel i of the file, from 0. NVTXAll is shared between rows.
 func (w *launchWriter) row(i int, k *Kernel, call launchCall) *LaunchRow {
 	a := w.a
 	t := a.t
@@ -157,6 +159,7 @@ func (w *launchWriter) open(call *launchCall) *openPaths {
 }
 
 // pathsOf names everything that is open.
+// Stacks come first, by domain; each path comes once.
 func (a *Attribution) pathsOf(stacks, open []uint32) []string {
 	var paths []string
 	for _, list := range [][]uint32{stacks, open} {

@@ -9,6 +9,7 @@ type LaunchPlace struct {
 }
 
 // LaunchPlaces names each of the Places.
+// The list is by number of the place. Place 0 is the zero value.
 func (a *Attribution) LaunchPlaces() []LaunchPlace {
 	layers := layersOfPlaces(a, false)
 	out := make([]LaunchPlace, len(a.Places()))

@@ -50,6 +50,8 @@ var layerIndex = regexp.MustCompile(`\.\d+`)
 // Layers sums regions by stage and place in the model. With each, every module
 // has a row of its own. Rows are those of RegionRows, not grouped; ids that change
 // from one instance to the next tell no stages and modules apart.
+// Rows of the stage with most GPU time come first, and in it those with most time. Rows without
+// GPU time are left out.
 func Layers(rows []RegionRow, each bool) []LayerRow {
 	type key struct{ stage, layer string }
 	type stage struct{ ns, passes, steps int64 }
@@ -145,6 +147,7 @@ func InLayers(rows []LayerRow, kernels []KernelRow, wholeGraphsNS int64) fact.Fa
 
 // InNoStage is the row of the kernels that no range was open around; without launches
 // where there are none. Rows are those of KernelRows by region.
+// Share is of the time outside all stages: 1, or 0 without any.
 func InNoStage(kernels []KernelRow) LayerRow {
 	var row LayerRow
 	for i := range kernels {
@@ -187,6 +190,7 @@ type StepGroup struct {
 }
 
 // GroupSteps sums steps up by stage.
+// Stages come in the order of their first step. Medians of two middle values are rounded up.
 func GroupSteps(steps []StepRow) []StepGroup {
 	var out []StepGroup
 	byStage := map[string][]StepRow{}

@@ -54,6 +54,7 @@ func (a *Attribution) steps(list []uint32) []uint32 {
 }
 
 // kernelTimes is the kernel time of each region, with that of nested ones.
+// ns, by number of the region.
 func (a *Attribution) kernelTimes() []int64 {
 	ns := make([]int64, len(a.nodes))
 	for p, at := range a.placeTimes().list {
@@ -96,6 +97,7 @@ func (a *Attribution) insideBeside(id uint32) bool {
 	return false
 }
 
+// isBeside tells whether one of the words of a name begins like one in beside.
 func isBeside(name string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return !unicode.IsLetter(c) })
 	return name == DetectedSetUp || slices.ContainsFunc(words, func(w string) bool {

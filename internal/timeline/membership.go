@@ -9,6 +9,7 @@ func (a *Attribution) Launch(op Op) uint32 { return a.callOf(&op) }
 
 // OpenSince is the start of the earliest range that was open around a launching
 // call; false outside every range.
+// ns on the clock of the capture.
 func (a *Attribution) OpenSince(call uint32) (start int64, ok bool) {
 	if call == None {
 		return 0, false
@@ -31,6 +32,7 @@ func (a *Attribution) OpenSince(call uint32) (start int64, ok bool) {
 }
 
 // RangesAround visits every range that was open around a launching call.
+// Of each stack the innermost comes first, then what is around it; start/end ranges come last.
 func (a *Attribution) RangesAround(call uint32, visit func(r uint32)) {
 	if call == None {
 		return

@@ -2,6 +2,7 @@ package timeline
 
 // A Memo holds what was made for each key. Millions of events have few keys, which come
 // again soon: most are found without hashing. The zero value is empty.
+// It is for one goroutine.
 type Memo[K comparable, V any] struct {
 	slots [256]struct {
 		key   K
@@ -13,6 +14,7 @@ type Memo[K comparable, V any] struct {
 
 // At is the value of a key, which is made where it is asked for first. The hint need not
 // tell keys apart; it is best where keys that come together differ in its lowest bits.
+// Make is called once for each key.
 func (m *Memo[K, V]) At(hint uint32, key K, make func() V) V {
 	s := &m.slots[hint%uint32(len(m.slots))]
 	if s.used && s.key == key {
@@ -31,4 +33,5 @@ func (m *Memo[K, V]) At(hint uint32, key K, make func() V) V {
 }
 
 // All are the values by key.
+// It is nil before the first, and must not be changed.
 func (m *Memo[K, V]) All() map[K]V { return m.all }

@@ -18,6 +18,7 @@ type Op struct {
 }
 
 // OpKind says which slice of the timeline an Op lies in.
+// Attribution.opCalls and Op count the kinds in this order.
 type OpKind uint8
 
 // The kinds of GPU work.
@@ -28,6 +29,7 @@ const (
 	OpGraph
 )
 
+// eachOp visits kernels, copies, sets and whole graphs, each in the order of the file.
 func (t *Timeline) eachOp(f func(Op)) {
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
@@ -68,6 +70,7 @@ func (t *Timeline) opAt(kind OpKind, i int) Op {
 func (t *Timeline) Ops() int { return len(t.Kernels) + len(t.Copies) + len(t.Sets) + len(t.Graphs) }
 
 // Op is piece i of the GPU work as EachOp counts it.
+// It panics where i is not below Ops.
 func (t *Timeline) Op(i int) Op {
 	if i < len(t.Kernels) { // nearly all are
 		return t.opAt(OpKernel, i)
@@ -94,6 +97,7 @@ func (t *Timeline) ByStart(visit func(Op)) {
 
 // byStart is ByStart until visit says false. Kernels come from the flow where there is
 // one.
+// The Op is one and the same all the time: visit must copy what it keeps.
 func (t *Timeline) byStart(f Flow, visit func(*Op) bool) {
 	var heads []opHead
 	for kind, n := range t.opCounts() {
@@ -253,6 +257,7 @@ func insertByStart(list []uint32, start func(event uint32) int64, most int) bool
 // looks up; events that start at once stay as they are. Captures hold millions of
 // events that are nearly, but not quite, in order: they are inserted one by one
 // where that moves few, and else go through a radix sort.
+// start may be asked several times for an event. The radix sort needs 32 bytes for each.
 func SortByStart(list []uint32, start func(event uint32) int64) {
 	if insertByStart(list, start, 4*len(list)) {
 		return

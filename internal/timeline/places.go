@@ -38,6 +38,7 @@ func newPlaces() *places {
 const outside = 0
 
 // Places lists the places by their number. Place 0 is outside every region.
+// The list must not be changed. Only Attribution.Captured makes a longer one.
 func (a *Attribution) Places() []Place {
 	a.findPlaces()
 	return a.places.list
@@ -143,6 +144,7 @@ func (a *Attribution) stateKey(key []byte, stacks, open []uint32) []byte {
 }
 
 // PlaceMatcher tells for each place whether match holds of what is open there.
+// The answers are by number of the place.
 func (a *Attribution) PlaceMatcher(match func(nvtx.State) bool) []bool {
 	answers := make([]bool, len(a.Places()))
 	for i := range answers {
@@ -152,6 +154,7 @@ func (a *Attribution) PlaceMatcher(match func(nvtx.State) bool) []bool {
 }
 
 // InRegions tells for each place whether it lies in one of the regions.
+// The answers are by number of the place; a region holds those nested in it.
 func (a *Attribution) InRegions(list []uint32) []bool {
 	in := make([]bool, len(a.Places()))
 	for i := range in {

@@ -4,6 +4,7 @@ package timeline
 // calls and its ranges. Tables beside the events are shared with the whole, and
 // indexes into them stay valid; the machine and the capture are the same. Session
 // begins and ends with the events of the process.
+// Warnings and counts of tables stay those of the whole file. The events are copies.
 func (t *Timeline) OfProcess(process uint32) *Timeline {
 	own := *t
 	of := func(queue uint32) bool { return t.Queues[queue].Process == process }

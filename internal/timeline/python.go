@@ -16,6 +16,7 @@ type PythonFrame struct {
 }
 
 // A PythonSample is what a thread executed at a moment, as nsys sampled it.
+// Time is in ns, Thread an index into Timeline.Threads.
 type PythonSample struct {
 	Time   int64
 	Thread uint32
@@ -78,6 +79,8 @@ func (t *Timeline) pythonSamples() pythonSamples {
 
 // count adds the innermost frames of the samples of a thread from one moment until
 // another.
+// The first moment belongs to the time, the last does not. Samples that lie in the module of
+// deepprof alone count for nothing.
 func (p pythonSamples) count(thread uint32, from, to int64, into map[PythonFrame]int64) {
 	list := p.threads[thread]
 	first := sort.Search(len(list), func(i int) bool { return list[i].Time >= from })
@@ -101,6 +104,7 @@ func (t *Timeline) innermostFrame(stack uint32) (PythonFrame, bool) {
 }
 
 // hostFrames sums frames by function, most samples first.
+// Lines of one function are joined; of lines seen equally often the first is named. nil for none.
 func (t *Timeline) hostFrames(frames map[PythonFrame]int64) []HostFrame {
 	type function struct{ name, file StringID }
 	byFunction := map[function]*HostFrame{}

@@ -33,6 +33,7 @@ var byNames = []struct {
 }
 
 // ParseBy reads a comma-separated list such as "device,region".
+// Empty items are skipped; "" is no split at all.
 func ParseBy(list string) (By, error) {
 	var by By
 	for _, name := range strings.Split(list, ",") {
@@ -115,6 +116,7 @@ func (q *Query) wantProcess(pid int) bool {
 
 // Rows is an answer: rows in their order of importance, and what a reader of
 // them must know.
+// Warnings may be shared with other answers: append to a copy.
 type Rows[T any] struct {
 	Rows []T
 	// Cut is the number of rows that Query.Top left out.
@@ -124,6 +126,7 @@ type Rows[T any] struct {
 
 // A Stream is an answer whose rows are made while they are asked for; each may
 // be kept. They can be gone through again.
+// Late is complete once all rows have been gone through.
 type Stream[T any] struct {
 	Rows     iter.Seq[*T]
 	Len      int // rows that come

@@ -59,8 +59,10 @@ func (u *use) add(op *Op, bytes int64, own bool) {
 	}
 }
 
+// projection is from the first start to the last end, ns; 0 without such work.
 func (u *use) projection() int64 { return Since(u.projStart, u.projEnd) }
 
+// idle is the time between the first start and the last end in which none of the work ran, ns.
 func (u *use) idle() int64 { return Since(u.workStart, u.workEnd) - u.busy }
 
 // usage is the GPU work of every range that has any.
@@ -81,6 +83,7 @@ type allWork struct {
 
 // measured is the work that a query chooses, by range, and how long each range had
 // the GPU busy. That of all work is asked for by several views and kept.
+// The busy times are in ns, by index into Ranges. Both are shared and must not be changed.
 func (a *Attribution) measured(q *Query) (*usage, []int64) {
 	if q.all() {
 		a.all.once.Do(func() { a.all.usage, a.all.busy = a.measureBoth(q) })
@@ -167,6 +170,7 @@ func addTo[K comparable](uses map[K]*use, key K) *use {
 	return u
 }
 
+// of is the use of a range, made where it is new. Pointers stay valid: uses has room for all ranges.
 func (u *usage) of(r uint32) *use {
 	if u.slot[r] == None {
 		u.slot[r] = uint32(len(u.uses))
@@ -194,6 +198,7 @@ func (t *Timeline) opBytes(op *Op) int64 {
 }
 
 // RegionRows sums the ranges by region path, ordered by time on the GPU.
+// Rows with equal time come by time on the host, then by path.
 func (t *Timeline) RegionRows(q Query) Rows[RegionRow] {
 	var beside sync.WaitGroup
 	var busy []int64

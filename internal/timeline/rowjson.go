@@ -42,6 +42,7 @@ func newLaunchText(r *LaunchRow) *launchText {
 
 // AppendJSON writes the row as encoding/json does. Rows of launches and gaps come by
 // the million.
+// Names and sizes come from the text that the stream made: changes of these fields do not show.
 func (r *LaunchRow) AppendJSON(b []byte) []byte {
 	t := r.text
 	if t == nil {

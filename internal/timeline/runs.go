@@ -9,6 +9,7 @@ import (
 
 // runs holds a number for each of many items, of which neighbors mostly have the same: a
 // bit for each item and a number for each run of equal ones. The zero value has no items.
+// Several goroutines may read it at the same time.
 type runs struct {
 	n      int
 	starts []uint64 // a bit where the number differs from the one before
@@ -193,6 +194,7 @@ func (l *List) Numbers() iter.Seq[uint32] {
 }
 
 // Missing are the numbers below n that a list whose numbers ascend lacks; nil is empty.
+// They come in ascending order.
 func (l *List) Missing(n uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		next := uint32(0)

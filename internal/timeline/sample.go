@@ -1,6 +1,7 @@
 package timeline
 
 // A MetricSample is one value of a metric that Nsight Systems sampled on a GPU.
+// Time is in ns on the clock of the capture.
 type MetricSample struct {
 	Time   int64
 	Source int64  // number of what was sampled: each GPU has its own

@@ -65,6 +65,7 @@ func reading(v float64) Moments {
 
 // Mean is the mean of the readings and its error: the standard error and what
 // rounding can hide; 0 readings give 0.
+// With one reading the error is infinite.
 func (m Moments) Mean() (mean, err float64) {
 	if m.N == 0 {
 		return 0, 0

@@ -11,6 +11,7 @@ import (
 // prints of them. Nearly all durations of GPU work fit into 32 bits; those are
 // kept in half the memory and, where there are many, counted: launches of a kernel last
 // equally long again and again.
+// The zero value is empty. It is for one goroutine, the reading methods too.
 type Sample struct {
 	small   []uint32 // that are not counted
 	counts  durationCounts
@@ -63,6 +64,7 @@ func (s *Sample) addSum(ns int64) {
 }
 
 // merge adds all durations of o.
+// o must not be used afterwards: both may share memory.
 func (s *Sample) merge(o *Sample) {
 	if o.Len() == 0 {
 		return

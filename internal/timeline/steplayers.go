@@ -9,6 +9,7 @@ import (
 )
 
 // StepLayers are the steps of a timeline and the work of each layer in them.
+// Pieces come by the start of their first kernel. Work in no layer has none.
 type StepLayers struct {
 	Steps  []StepRow // by start, numbered from 0
 	Layers []string  // by their place in the first step that has them
@@ -118,6 +119,7 @@ func (t *Timeline) isStep(a *Attribution, i int) bool {
 }
 
 // stepNumbers are the numbers of the ranges that are steps.
+// Steps that start at the same moment share the number of the last of them.
 func (s *StepLayers) stepNumbers(a *Attribution) map[uint32]int {
 	starts := make(map[int64]int, len(s.Steps))
 	for n := range s.Steps {

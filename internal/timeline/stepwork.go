@@ -36,6 +36,7 @@ type StepWork struct {
 // StepWorkOf divides the GPU time of the steps of a serving engine. Captured is the
 // attribution in which work of CUDA graphs stands where it was captured, which tells
 // its layers; its kernels are those of launched in the same order.
+// Rows come in the order of their first kernel in the file. Work in no step is left out.
 func StepWorkOf(launched, captured *Attribution) []StepWork {
 	t := launched.t
 	steps, layers := launched.PlaceSteps(), layersOfPlaces(captured, false)
@@ -70,6 +71,7 @@ func StepWorkOf(launched, captured *Attribution) []StepWork {
 }
 
 // PlaceSteps gives the step of a serving engine around each place that has one.
+// Of steps inside each other the region that was found last counts, the inner one.
 func (a *Attribution) PlaceSteps() map[uint32]engine.Step {
 	out := map[uint32]engine.Step{}
 	for place, p := range a.Places() {

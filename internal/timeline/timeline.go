@@ -16,6 +16,8 @@ import "math"
 // A Timeline holds the parts of a capture that its reader was asked for. Events
 // refer to names, threads and queues by index into the tables beside them, so
 // that millions of events stay small. Slices are in the order of the file.
+// The reader owns it until it is complete. After that it is only read, by any goroutine, save by
+// KeepLaunches, Calls.DropCorrelations and the functions that take a Flow.
 type Timeline struct {
 	Source Source
 
@@ -385,6 +387,7 @@ func (t *Timeline) DomainID(domain uint32) int64 {
 }
 
 // PIDOf and TIDOf take the numbers out of the 64-bit ids of a file.
+// Each has 24 bits, so that larger numbers lose their upper part.
 func PIDOf(global int64) int { return int(global >> 24 & 0xFFFFFF) }
 
 // TIDOf is the thread number in a globalTid.
