@@ -36,6 +36,7 @@ func (f *File) exact() bool {
 
 // attributable reads what a query by regions needs. Where it asks for the
 // ranges of capture, a warning tells how much replayed work has none.
+// Captured has no effect where the file has no ranges and no earlier window is named.
 func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (*timeline.Timeline, error) {
 	if q.Captured {
 		t, err := f.Timeline(ctx, parts|Graphs)
@@ -62,6 +63,7 @@ func launchedIn(t *timeline.Timeline, q timeline.Query) *timeline.Timeline {
 }
 
 // captured counts the work of CUDA graphs to the ranges of capture.
+// Neither t nor its warnings are changed.
 func (f *File) captured(ctx context.Context, t *timeline.Timeline, q timeline.Query) (*timeline.Timeline, error) {
 	recalled, err := f.withEarlier(ctx, t)
 	if err != nil {
@@ -82,6 +84,7 @@ func (f *File) captured(ctx context.Context, t *timeline.Timeline, q timeline.Qu
 
 // withEarlier adds the ranges of the earlier window in which graphs were
 // captured.
+// The earlier file is open only while its ranges are read.
 func (f *File) withEarlier(ctx context.Context, t *timeline.Timeline) (*timeline.Timeline, error) {
 	if f.Earlier == "" {
 		return t, nil
@@ -186,6 +189,7 @@ func (f *File) RegionRows(ctx context.Context, q timeline.Query) (timeline.Rows[
 
 // Replays is Timeline.Replays, with the ranges of an earlier window; nil where the query
 // does not count work where it was captured.
+// Keys are region paths as in RegionRow.Path.
 func (f *File) Replays(ctx context.Context, q timeline.Query) (map[string][]float64, error) {
 	if !q.Captured {
 		return nil, nil
@@ -226,6 +230,7 @@ func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.S
 
 // GapGroups sums the times in which a GPU or a stream ran nothing by cause and
 // region.
+// It needs all CUDA calls: in memory, or in a flow where the query is about whole devices.
 func (f *File) GapGroups(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.GapGroupRow], error) {
 	if rows, ok, err := f.flowGapGroups(ctx, q); ok || err != nil {
 		return rows, err
@@ -240,6 +245,7 @@ func (f *File) GapGroups(ctx context.Context, q timeline.Query) (timeline.Rows[t
 
 // StreamGaps lists the times in which a GPU or a stream ran nothing, one by one:
 // there can be more gaps than kernels.
+// Rows may be read after f was closed. The longest come first.
 func (f *File) StreamGaps(ctx context.Context, q timeline.Query) (timeline.Stream[timeline.GapRow], error) {
 	if s, ok, err := f.flowGaps(ctx, q); ok || err != nil {
 		return s, err

@@ -156,6 +156,7 @@ func (o CaptureOptions) addTrace(f *tool.Flags) {
 }
 
 // addGraphs says what is traced of CUDA graphs and of children.
+// The option is always written where CUDA is traced, so that the default of nsys does not matter.
 func (o CaptureOptions) addGraphs(f *tool.Flags) {
 	if o.tracesCUDA() {
 		value := cmp.Or(o.CUDAGraphTrace, "node")
@@ -197,6 +198,7 @@ func (o CaptureOptions) addPython(f *tool.Flags) {
 }
 
 // addSamples has counters of GPUs read at a fixed rate.
+// It writes nothing for SampleHz 0; "" for SampleGPUs is all of them.
 func (o CaptureOptions) addSamples(f *tool.Flags) {
 	if o.SampleHz <= 0 {
 		return

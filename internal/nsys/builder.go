@@ -10,6 +10,8 @@ import (
 
 // A builder fills one timeline from a file and is used once. Workers number what they meet on
 // their own; the builder joins their numbers when a table is through.
+// Its own methods run on one goroutine. first and last are in ns; first is above last as long as
+// no row was seen.
 type builder struct {
 	f *File
 	t *timeline.Timeline
@@ -35,6 +37,7 @@ type builder struct {
 // The three names of a kernel, as ids of StringIds; noString for one that a row lacks.
 type function struct{ demangled, short, mangled int64 }
 
+// A queue is known by its numbers in the file; green is 0 outside green contexts.
 type queue struct {
 	globalPid              int64
 	device, context, green int32
@@ -58,6 +61,7 @@ type name struct {
 // noString stands for "no id"; ids of a file may be any other number, also negative.
 const noString = math.MinInt64
 
+// newBuilder numbers the empty name and the default domain first, so that both are 0.
 func newBuilder(f *File) *builder {
 	b := &builder{f: f, t: &timeline.Timeline{Source: f.source()}, first: math.MaxInt64, last: math.MinInt64}
 	b.names.id(name{id: noString}) // StringID 0 is ""
@@ -85,6 +89,7 @@ func (b *builder) thread(globalTid int64) uint32 {
 }
 
 // A span is the time that a worker's rows cover.
+// Times are in ns. The zero value covers nothing.
 type span struct {
 	first, last int64
 	odd         odd
@@ -107,6 +112,7 @@ func (s *span) add(start, end int64) {
 }
 
 // byStart tells whether the rows of all workers lie by start.
+// The spans come in the order of the rows. Without any row it is true.
 func byStart(spans []*span) bool {
 	var before *span
 	for _, s := range spans {
@@ -206,6 +212,7 @@ func (b *builder) finish(ctx context.Context) error {
 
 // nameDomains gives each domain the name of its earliest creation in the
 // process.
+// Names must be resolved before. A domain that no row creates has no name.
 func (b *builder) nameDomains() {
 	type key struct {
 		pid int

@@ -62,6 +62,7 @@ type callSite struct{ globalTid, name int64 }
 // hash only has to spread sites over the places of interner.cached.
 func (s callSite) hash() uint32 { return uint32(s.globalTid)*31 + uint32(s.name) }
 
+// add takes one row, in the order of the file; times are in ns.
 func (s *callShare) add(start, end int64, correlation uint32, site callSite) {
 	length, ok := timeline.CallLength(start, end)
 	if !ok {
@@ -80,6 +81,7 @@ func (s *callShare) add(start, end int64, correlation uint32, site callSite) {
 
 // calls reads the CUDA calls: all of them, or those that launched work that
 // has been read.
+// Launching, it must come after the tables of GPU work, whose ids it looks for.
 func (b *builder) calls(ctx context.Context, launching bool) error {
 	b.f.noteUnknown(callLayout)
 	if !launching {
@@ -116,6 +118,7 @@ func (b *builder) callsThat(ctx context.Context, most int, keep func(s *callShar
 
 // joinCalls puts the columns of the workers together and gives sites their names
 // and threads.
+// The shares are used up: their columns become those of the timeline.
 func (b *builder) joinCalls(shares []*callShare, count bool) {
 	var all interner[timeline.CallSite]
 	var lengths []column[uint32]
@@ -184,6 +187,7 @@ func openCalls(shares []*callShare) (timeline.Starts, timeline.Numbers) {
 }
 
 // callCounts counts the CUDA calls of each thread without keeping them.
+// It covers the session by the calls all the same.
 func (b *builder) callCounts(ctx context.Context) error {
 	b.f.noteUnknown(callLayout)
 	type share struct {
@@ -222,6 +226,7 @@ func (b *builder) countCalls(thread uint32, n int64) {
 
 // An idSet holds the correlation ids of launches by process. It is a bitmap
 // over the ids that occur; where those are scattered it takes a map.
+// Keys are globalPids.
 type idSet struct {
 	processes map[int64]*processIDs
 }
@@ -284,6 +289,7 @@ func (b *builder) launched() *idSet {
 	return set
 }
 
+// add takes an id from low to high; the caller has found these bounds before.
 func (p *processIDs) add(id uint32) {
 	if p.rare != nil {
 		p.rare[id] = true
@@ -293,6 +299,7 @@ func (p *processIDs) add(id uint32) {
 	p.bits[at/64] |= 1 << (at % 64)
 }
 
+// has may be asked by all workers at once: nothing changes any more then.
 func (p *processIDs) has(id uint32) bool {
 	if p == nil || id < p.low || id > p.high || id == timeline.NoCorrelation {
 		return false

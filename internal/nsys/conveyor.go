@@ -8,6 +8,8 @@ import (
 
 // A conveyor brings rows from the goroutine that reads them, with the keys that they are
 // numbered by.
+// The reader uses put and sets functions and configs; one other goroutine uses the rest. After
+// the last row, or when ctx ends, the reader closes full.
 type conveyor[T, K any] struct {
 	full, empty chan parcel[T, K]
 	err         error                   // of reading; valid when full is closed
@@ -23,16 +25,20 @@ type conveyor[T, K any] struct {
 	end bool
 }
 
+// The reader only appends to keys, so that those of a parcel stay as they are.
 type parcel[T, K any] struct {
 	rows []T
 	keys []K // all so far
 }
 
 const (
+	// At most parcelsMost parcels wait; the reader then waits too, so that memory has a bound.
 	parcelRows  = 4096
 	parcelsMost = 6
 )
 
+// read runs on a goroutine of its own until the end of its rows or of ctx. Who makes a conveyor
+// must take all rows, or end ctx and drain it.
 func newConveyor[T, K any](ctx context.Context, read func(*conveyor[T, K]) error) *conveyor[T, K] {
 	c := &conveyor[T, K]{ctx: ctx, full: make(chan parcel[T, K], parcelsMost), empty: make(chan parcel[T, K], parcelsMost+2)}
 	for range parcelsMost + 1 {
@@ -49,6 +55,7 @@ func newConveyor[T, K any](ctx context.Context, read func(*conveyor[T, K]) error
 }
 
 // put hands a row over.
+// It waits as long as the other side is behind. The error is that of ctx.
 func (c *conveyor[T, K]) put(row T) error {
 	c.filling.rows = append(c.filling.rows, row)
 	if len(c.filling.rows) == parcelRows {
@@ -79,6 +86,7 @@ func (c *conveyor[T, K]) send() error {
 }
 
 // next brings the next parcel; false behind the last.
+// The rows of the parcel before are written over from then on.
 func (c *conveyor[T, K]) next() bool {
 	if c.end {
 		return false
@@ -92,6 +100,7 @@ func (c *conveyor[T, K]) next() bool {
 }
 
 // row is the next row; nil behind the last.
+// It is valid until the next call. An error of reading ends the rows too; ended tells it.
 func (c *conveyor[T, K]) row() *T {
 	if c.at == len(c.now.rows) && !c.next() {
 		return nil

@@ -51,6 +51,7 @@ const (
 )
 
 // nvtxShare is one worker's share of NVTX_EVENTS.
+// Names, threads, domains and payloads in its events are numbers of the share until joinNVTX.
 type nvtxShare struct {
 	span
 	ranges     bag[timeline.Range]
@@ -104,6 +105,7 @@ func (e *ends) time() timeline.Time {
 }
 
 // A payload waits for its text where it is a reference to StringIds.
+// json is the id of the text, noString where Value has it already.
 type payload struct {
 	timeline.Payload
 	json int64
@@ -232,6 +234,7 @@ func (s *nvtxShare) keep(p payload) uint32 {
 }
 
 // Unclosed ranges end at the last time of any NVTX row, as in nsys stats.
+// Ranges are in the order of the file, whatever the number of workers.
 func (b *builder) nvtx(ctx context.Context) error {
 	b.f.noteUnknown(nvtxLayout)
 	shares, err := scanTable(ctx, b.f, nvtxLayout, b.f.Workers, (*nvtxShare).add)

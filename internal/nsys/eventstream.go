@@ -12,6 +12,7 @@ import (
 // that millions of them need no memory. Everything else is in the Timeline, whose
 // Kernels and Calls are empty; its tables of names, queues and threads cover them.
 // Events are not safe for concurrent use.
+// Its numbers of queues, functions and threads stay valid, since the tables are complete.
 type Events struct {
 	*timeline.Timeline
 	f     *File
@@ -47,6 +48,7 @@ func (f *File) Events(ctx context.Context) (*Events, error) {
 }
 
 // kernelTables numbers what kernels refer to.
+// No kernel is kept: the table is read again for each EachKernel.
 func (b *builder) kernelTables(ctx context.Context) error {
 	b.f.noteUnknown(kernelLayout)
 	shares, err := scanInts(ctx, b.f, kernelLayout, fresh[work[struct{}]], func(s *work[struct{}], r *ints) bool {
@@ -68,6 +70,7 @@ func (b *builder) kernelTables(ctx context.Context) error {
 }
 
 // shape numbers the names and the launch configuration of a kernel.
+// The row must be one of kernelLayout.
 func (s *work[T]) shape(r *ints) (function, config uint32) {
 	f, c := r.function(), r.config()
 	return s.functions.cached(f, uint32(f.demangled)),
@@ -107,6 +110,7 @@ func (b *builder) callTables(ctx context.Context) (names []int64, err error) {
 
 // EachKernel goes through the kernels in the order of the file; n counts them
 // from 0. The kernel is valid until fn returns.
+// An error of fn ends it and is returned as it is. Rows without times have no number.
 func (e *Events) EachKernel(ctx context.Context, fn func(n int, k *timeline.Kernel) error) error {
 	s, n := work[struct{}]{queues: e.b.queues, functions: e.b.functions, configs: e.b.configs}, 0
 	var k timeline.Kernel
@@ -123,6 +127,7 @@ func (e *Events) EachKernel(ctx context.Context, fn func(n int, k *timeline.Kern
 
 // EachCall goes through the CUDA calls in the order of the file. The call is
 // valid until fn returns.
+// An error of fn ends it and is returned as it is.
 func (e *Events) EachCall(ctx context.Context, fn func(c *timeline.Call) error) error {
 	var c timeline.Call
 	return e.f.eachRow(ctx, callLayout, func(r *ints) (bool, error) {

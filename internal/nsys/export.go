@@ -91,6 +91,7 @@ func hashFile(ctx context.Context, path string) (string, error) {
 }
 
 // findCache takes the first place that can be written.
+// A configured folder is the only one that is tried.
 func findCache(report, configured string) (exportCache, error) {
 	var places []string
 	if configured != "" {
@@ -162,6 +163,8 @@ func touch(lock string, now time.Time) {
 }
 
 // export makes the SQLite file with each nsys that is found until one can.
+// The caller holds the lock of target. Files under way lie in a folder of their own in the cache,
+// so that the last step is a rename within one file system.
 func (c exportCache) export(ctx context.Context, report, target string, o OpenOptions) error {
 	found, err := tool.Find(ctx, tool.Spec{Name: tool.Nsys, Path: o.Nsys, System: o.System})
 	if err != nil {
@@ -260,6 +263,8 @@ func exportWith(ctx context.Context, nsys tool.Tool, report, made, dir string) e
 
 // prune removes exports that were not used for long, and what a killed export
 // has left.
+// Exports go after keepExports, folders of exports under way after a day. Locks stay. What cannot
+// be removed is left for the next time.
 func (c exportCache) prune(now time.Time) {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {

@@ -21,6 +21,7 @@ func ExportLine(nsys tool.Tool, report, target string) string {
 var jsonSince = tool.V(2025, 3, 0)
 
 // exportArgs asks for the payloads that only JSON holds: the code in samples of Python.
+// Neither path is quoted: the arguments go to the program, not to a shell.
 func exportArgs(v tool.Version, report, target string) []string {
 	args := []string{"export", "--type=sqlite", "--force-overwrite=true"}
 	if v.AtLeast(jsonSince.Major, jsonSince.Minor) {

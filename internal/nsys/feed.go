@@ -56,6 +56,7 @@ func (s *idBits) join(other idBits) {
 }
 
 // kernelsSeen is what one worker learns of kernels that it does not keep.
+// kinds, queues and functions are numbers of the worker.
 type kernelsSeen struct {
 	work[struct{}]
 	kinds  interner[launchedKind]
@@ -69,6 +70,7 @@ type kernelsSeen struct {
 type launchedKind struct{ queue, function uint32 }
 
 // ordered is how correlation ids follow each other.
+// The zero value has seen none.
 type ordered struct {
 	any         bool
 	least, last uint32
@@ -246,6 +248,7 @@ func (l *launchFeed) calls(ctx context.Context) (ok bool, err error) {
 }
 
 // fed is what the timeline needs to make rows.
+// ctx is that of the feeds that are opened later, so it must outlive the query.
 func (l *launchFeed) fed(ctx context.Context) timeline.Fed {
 	return timeline.Fed{
 		Launches: func(queue, function uint32) int64 { return l.counts[launchedKind{queue, function}] },

@@ -20,6 +20,7 @@ import (
 )
 
 // Part chooses what of a file is read.
+// Parts can be combined. Calls goes before LaunchCalls, and Kernels before KernelTimes.
 type Part uint16
 
 // The parts of a file.
@@ -168,6 +169,7 @@ func (f *File) Close() error {
 }
 
 // lose warns of a table that is gone, wholly or in part.
+// table is "" for the end of the file. The same loss is kept once.
 func (f *File) lose(table string, what fact.Fact) {
 	f.note(what)
 	if !slices.ContainsFunc(f.damage, func(d timeline.Damage) bool { return d.Table == table && d.What.Equal(what) }) {
@@ -243,6 +245,7 @@ func (f *File) Timeline(ctx context.Context, parts Part) (*timeline.Timeline, er
 }
 
 // onePerTable drops the counts of tables that were gone through twice.
+// The first count of a table stays.
 func onePerTable(counts []timeline.TableCount) []timeline.TableCount {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(counts, func(c timeline.TableCount) bool {

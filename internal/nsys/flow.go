@@ -13,6 +13,8 @@ import (
 // A flow gives the kernels and the CUDA calls of a file while two goroutines read them;
 // everything else is in its timeline. It is for files without anything odd: whether one
 // was met is known when all has been read.
+// One goroutine asks for kernels and calls; with the tables of its timeline it does what comes
+// with them, so no lock is needed. close ends both readers.
 type flow struct {
 	b       *builder
 	parts   Part
@@ -35,6 +37,7 @@ const kernelNames Part = 1 << 15
 // openFlow reads all but kernels and calls; nil where a flow cannot tell what is asked.
 // Of kernels, parts has Kernels for names and launch configurations, or KernelTimes; of
 // calls, Calls for their names or LaunchCalls; and Machine where that is wanted.
+// The caller closes the flow. f itself is not read: three files of its own are.
 func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
 	l := &flow{ctx: ctx, parts: parts, names: map[int64]timeline.StringID{}, stop: func() {}}
 	for range 3 {
@@ -78,6 +81,7 @@ func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
 var benign = []fact.Code{timeline.CodeColumnsUnknown, timeline.CodeUnclosed}
 
 // odd tells whether anything came up that calls for the way through memory.
+// It looks at what the readers note, so it is asked before they start or after they ended.
 func (l *flow) odd() bool {
 	for i, f := range l.files {
 		if len(f.Lost()) > 0 {
@@ -144,6 +148,7 @@ func (l *flow) start(ctx context.Context) {
 }
 
 // NextKernels implements timeline.Flow.
+// Queues that came up since the parcel before are added to the timeline first.
 func (l *flow) NextKernels() []timeline.Kernel {
 	c := l.kernels
 	if !c.next() {
@@ -157,6 +162,8 @@ func (l *flow) NextKernels() []timeline.Kernel {
 }
 
 // NextCalls implements timeline.Flow.
+// Sites that came up since the parcel before are added first. New names among them cost a pass
+// over the table of texts.
 func (l *flow) NextCalls() []timeline.FlowCall {
 	c := l.calls
 	if !c.next() {
@@ -166,6 +173,7 @@ func (l *flow) NextCalls() []timeline.FlowCall {
 	return c.now.rows
 }
 
+// A text that cannot be read makes the flow nameless, and the answer goes through memory.
 func (l *flow) addSites(sites []callSite) {
 	var ids []int64
 	for _, s := range sites {
@@ -207,6 +215,7 @@ func (l *flow) done(f *File) bool {
 }
 
 // close ends the reading.
+// It returns when both goroutines have ended, and then closes their files.
 func (l *flow) close() {
 	l.stop()
 	if l.kernels != nil {
@@ -233,6 +242,7 @@ type siteCache struct {
 
 const siteBits = 8
 
+// number counts from 0 in the order of first appearance, as id does.
 func (c *siteCache) number(site callSite) uint32 {
 	at := (site.hash() * 0x9E3779B1) >> (32 - siteBits)
 	if known := &c.sites[at]; c.ids[at] != 0 && known.globalTid == site.globalTid && known.name == site.name {
@@ -305,6 +315,7 @@ func (f *File) Launches(ctx context.Context, each func(*timeline.Kernel, timelin
 }
 
 // withFlow answers a question with a flow; false where all must be in memory.
+// What ask made counts only where the result is true. The flow is closed when it returns.
 func (f *File) withFlow(ctx context.Context, parts Part, q timeline.Query, ask func(*timeline.Timeline, *flow) bool) (bool, error) {
 	l, err := f.openFlow(ctx, parts)
 	if l == nil || err != nil {
@@ -322,6 +333,7 @@ func (f *File) withFlow(ctx context.Context, parts Part, q timeline.Query, ask f
 }
 
 // nameFunctions gives the timeline the names of kernels, all of which were read.
+// It comes after the last kernel: the reader hands its functions over when it ends.
 func (l *flow) nameFunctions(ctx context.Context) error {
 	var ids []int64
 	for _, f := range l.kernels.functions {

@@ -60,6 +60,7 @@ var plainKernelLayout = workLayout(tableKernel, []string{"graphNodeId"}, nil)
 var namedKernelLayout = workLayout(tableKernel, []string{"demangledName", "shortName", "mangledName", "graphNodeId"}, nil)
 
 // work is one worker's share of a table of GPU work.
+// queues, functions and configs are numbered by the worker until they are joined.
 type work[T any] struct {
 	span
 	events    column[T]
@@ -121,6 +122,7 @@ func (b *builder) kernels(ctx context.Context, shapes bool) error {
 }
 
 // joinWork puts the shares of the workers together and renumbers their queues.
+// Events keep the order of the file. The shares are used up.
 func joinWork[T any](b *builder, shares []*work[T], queueOf func(*T) *uint32) []T {
 	var parts []column[T]
 	for _, s := range shares {
@@ -169,6 +171,7 @@ func (r *ints) function() function {
 	return function{r.stringID(colOwn), r.stringID(colOwn + 1), r.stringID(colOwn + 2)}
 }
 
+// config is the launch configuration of a kernel; memory is in bytes.
 func (r *ints) config() timeline.LaunchConfig {
 	const at = colOwn + 3
 	return timeline.LaunchConfig{
@@ -259,6 +262,7 @@ func (b *builder) graphs(ctx context.Context) error {
 }
 
 // queue numbers the queue of a row. Rows of one queue follow each other mostly.
+// The number is that of the worker.
 func (s *work[T]) queue(r *ints) uint32 {
 	last := &s.place
 	if s.anyQueue && r.Int[colStream] == last[2] && r.Int[colDevice] == last[0] && r.Int[colContext] == last[1] && r.Int[colProcess] == last[3] && r.Int[colGreen] == last[4] {

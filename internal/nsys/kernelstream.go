@@ -29,6 +29,7 @@ type stream struct {
 }
 
 // maxDirect bounds the table of groups by name id.
+// A table takes up to 4 MB for each worker; larger ids are hashed.
 const maxDirect = 1 << 20
 
 // simple finds the group of a row by its name alone, without hashing where the id is
@@ -82,6 +83,7 @@ func streamLayout(q *timeline.Query) layout {
 }
 
 // kernelStream summarizes kernels in one pass over their table.
+// The query may not ask for regions.
 func (f *File) kernelStream(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.KernelRow], error) {
 	f.noteUnknown(kernelLayout)
 	l := streamLayout(&q)
@@ -120,6 +122,7 @@ func (s *stream) addSimple(r row) bool {
 	return true
 }
 
+// Rows that the query leaves out count as read.
 func (s *stream) addSplit(r row, q *timeline.Query) bool {
 	if !r.timed() {
 		return false

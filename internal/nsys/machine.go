@@ -33,6 +33,7 @@ func (b *builder) overhead(ctx context.Context) error {
 }
 
 // machine reads what the capture says about itself and the machine.
+// A table that the file lacks leaves its fields zero and is no error.
 func (b *builder) machine(ctx context.Context) error {
 	for _, read := range []func(context.Context) error{
 		b.gpus, b.system, b.meta, b.diagnostics, b.session,
@@ -144,6 +145,7 @@ var diagnosticLayout = layout{
 const severityWarning = 2
 
 // The words are the vendor's and are passed on as such, never looked into.
+// They stay in the order of the file.
 func (b *builder) diagnostics(ctx context.Context) error {
 	b.f.noteUnknown(diagnosticLayout)
 	_, err := scanTable(ctx, b.f, diagnosticLayout, 1, func(_ *struct{}, r row) bool {

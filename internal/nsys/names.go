@@ -49,6 +49,7 @@ func placeholder(id int64) string { return "#" + strconv.FormatInt(id, 10) }
 
 // resolve turns the names met into Timeline.Names. Equal texts get one number,
 // so that a registered string and a plain one of the same name are one name.
+// It numbers names anew: a StringID that is kept outside the timeline is stale afterward.
 func (b *builder) resolve(ctx context.Context) error {
 	wanted := map[int64]bool{}
 	for _, n := range b.names.list {
@@ -137,6 +138,7 @@ var (
 )
 
 // threadNames names the threads that made events.
+// The first name of a thread counts.
 func (b *builder) threadNames(ctx context.Context) error {
 	if len(b.t.Threads) == 0 {
 		return nil
@@ -155,6 +157,7 @@ func (b *builder) threadNames(ctx context.Context) error {
 
 // processNames lists the processes that made events; a process that is not in
 // the table has the number in its id and no name.
+// Its order is that of the numbers in b.processes.
 func (b *builder) processNames(ctx context.Context) error {
 	// Domains may name processes that nothing else does.
 	for _, d := range b.domains.list[1:] {

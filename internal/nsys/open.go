@@ -64,6 +64,7 @@ func Open(ctx context.Context, path string, o OpenOptions) (*File, error) {
 }
 
 // kindError says what to do with a file that has no timeline.
+// It never returns nil.
 func kindError(f format.File) error {
 	switch f.Kind {
 	case format.NcuReport:
@@ -101,6 +102,7 @@ func parquetError(path string) error {
 }
 
 // exportLine is what to type to export a report by hand.
+// Paths are quoted for a shell; the export lies beside the report.
 func exportLine(report string) string {
 	target := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
 	return fmt.Sprintf("nsys export --type=sqlite --force-overwrite=true --output=%s %s", shellescape.Quote(target), shellescape.Quote(report))

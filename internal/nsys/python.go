@@ -20,6 +20,7 @@ var pythonDomains = []string{pythonDomain, "Python Backtrace"}
 const maxFrames = 8
 
 // pythonShare is one worker's samples of Python.
+// Stacks are numbered by the worker; samples with the same frames share one.
 type pythonShare struct {
 	samples []timeline.PythonSample
 	stacks  [][]timeline.PythonFrame
@@ -27,6 +28,7 @@ type pythonShare struct {
 }
 
 // addPython takes a mark that is a sample of Python; false for any other.
+// A payload that cannot be read leaves the row a mark like any other.
 func (s *nvtxShare) addPython(r row) bool {
 	if r.null(nvtxJSON) {
 		return false

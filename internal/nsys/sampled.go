@@ -17,6 +17,7 @@ const sampledUnit = " [Throughput %]"
 
 // samples reads the sampled counters listed in timeline.SampledMetrics, as shares of 1. A file without them is as
 // good as any: sampling is an extra.
+// Sets come by device. One worker reads them, since readings must come in the order of time.
 func (b *builder) samples(ctx context.Context) error {
 	if !b.f.hasSamples() {
 		return nil

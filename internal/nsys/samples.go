@@ -47,6 +47,7 @@ func (f *File) EachSample(ctx context.Context, fn func(*timeline.MetricSample) e
 type sampleKey struct{ source, metric int64 }
 
 // sampleNames: names carry their unit in brackets, such as " [Throughput %]".
+// A metric without a row there has no entry.
 func (f *File) sampleNames(ctx context.Context) (map[sampleKey]string, error) {
 	names := map[sampleKey]string{}
 	_, err := scanTable(ctx, f, sampleNameLayout, 1, func(_ *struct{}, r row) bool {

@@ -16,6 +16,7 @@ import (
 // A layout is what is known about a table: need are the columns without which
 // its rows mean nothing, want those that are read where they exist. The index
 // of row's methods counts need first, then want.
+// A column that a release calls otherwise counts as absent.
 type layout struct {
 	table string
 	need  []string
@@ -31,8 +32,10 @@ type row struct {
 	at []int
 }
 
+// null is true as well for a column that the table lacks.
 func (r row) null(i int) bool { return r.at[i] < 0 || r.Row.Null(r.at[i]) }
 
+// int and float are 0 where there is no number.
 func (r row) int(i int) int64 {
 	if r.at[i] < 0 {
 		return 0
@@ -55,6 +58,7 @@ func (r row) bytes(i int) []byte {
 	return r.Row.Bytes(r.at[i])
 }
 
+// text is "" for NULL and for a column that the table lacks.
 func (r row) text(i int) string {
 	if r.at[i] < 0 {
 		return ""
@@ -108,6 +112,7 @@ func (v *ints) stringID(i int) int64 {
 	return v.Int[i]
 }
 
+// queue reads the columns of place, which the layout must have.
 func (v *ints) queue() queue {
 	return queue{
 		globalPid: v.Int[colProcess], device: v.small(colDevice), context: v.small(colContext),
@@ -118,6 +123,7 @@ func (v *ints) queue() queue {
 // correlation is the id that joins work to its call; timeline.NoCorrelation without one.
 func (v *ints) correlation() uint32 { return v.id(colCorrelation, timeline.NoCorrelation) }
 
+// timed needs start and end as the first two columns of the layout.
 func (v *ints) timed() bool { return v.whole(colStart) && v.whole(colEnd) }
 
 // scanTable streams a table into one state per worker and returns the states
@@ -236,6 +242,7 @@ func (f *File) table(name string) (*sqlite.Table, bool) {
 }
 
 // match finds the columns of a layout in the table.
+// columns has "" and at has -1 for one that the table lacks; both are as long as need and want.
 func match(table *sqlite.Table, l *layout) (columns []string, at []int, missing []string) {
 	present := 0
 	for i, name := range slices.Concat(l.need, l.want) {
@@ -254,6 +261,7 @@ func match(table *sqlite.Table, l *layout) (columns []string, at []int, missing 
 
 // noteUnknown counts the columns of the tables read that this reader does not
 // know.
+// A table is looked at once for each File.
 func (f *File) noteUnknown(l layout) {
 	table, ok := f.table(l.table)
 	if !ok || f.noted[l.table] {
@@ -274,6 +282,7 @@ func (f *File) noteUnknown(l layout) {
 
 // An interner numbers the distinct keys it is given. Rows of one kind come in
 // runs, so the last key is tried first.
+// The zero value is ready. It is for one goroutine.
 type interner[K comparable] struct {
 	ids    map[K]uint32
 	list   []K
@@ -316,6 +325,7 @@ func (in *interner[K]) cached(key K, hash uint32) uint32 {
 }
 
 const (
+	// The places of an interner take 4 KB.
 	cacheBits   = 10
 	cachePlaces = 1 << cacheBits
 )
@@ -336,6 +346,7 @@ type bag[T any] struct {
 	last []T
 }
 
+// maxChunk bounds the events of a chunk, and so what is reserved and may stay unused.
 const maxChunk = 1 << 15
 
 func (b *bag[T]) add(v T) {
@@ -351,6 +362,7 @@ func (b *bag[T]) add(v T) {
 }
 
 // each visits the events in place.
+// They come in the order in which they were added.
 func (b *bag[T]) each(f func(*T)) {
 	for _, chunk := range append(b.full, b.last) {
 		for i := range chunk {

@@ -50,6 +50,7 @@ type comparison struct {
 }
 
 // ours computes the reports from one reading of the file.
+// dialect is found out while reports are compared, and what one report tells holds for the next.
 type ours struct {
 	t       *timeline.Timeline
 	kernels []timeline.KernelRow
@@ -128,6 +129,7 @@ func (c comparison) reportName(v tool.Version) string {
 
 // differences compares the vendor's report with ours as that version computes
 // it.
+// It changes o.dialect, and cells of the vendor's table where the version is before 2023.1.
 func (c comparison) differences(v tool.Version, vendor vendorTable, o *ours) []Difference {
 	compute, label := c.ours, c.label
 	if !v.AtLeast(2023, 1) {
@@ -216,6 +218,7 @@ func runStats(ctx context.Context, nsys tool.Tool, path, report, dir string) (r 
 }
 
 // lastLine is where nsys says what went wrong.
+// It is "" for a text without words.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
@@ -306,6 +309,7 @@ func differ(vendor, ours [][]string, columns []string, label int) []Difference {
 
 // disorder finds the first row that stands elsewhere. Only reports that the
 // vendor orders by total time are held to it.
+// Both tables have the same rows; only their order may differ.
 func disorder(vendor, ours vendorTable, label string) []Difference {
 	if slices.Contains(ours.Columns, "Projected Start (ns)") {
 		return nil

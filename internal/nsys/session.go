@@ -20,6 +20,7 @@ type Session struct {
 }
 
 // SessionName keeps of a text what nsys takes in the name of a session.
+// Every other character becomes a dash, so that two texts can give the same name.
 func SessionName(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' {
@@ -39,6 +40,7 @@ var ofStart = []string{
 
 // Launch are the arguments of nsys that start the program and collect nothing,
 // and the variables that nsys and the program must find in their environment.
+// The error is as that of Args.
 func (s Session) Launch() (args, env []string, err error) {
 	f := &tool.Flags{Tool: "nsys", Version: s.Version}
 	f.Word("launch")
@@ -54,6 +56,7 @@ func (s Session) Launch() (args, env []string, err error) {
 }
 
 // Start are the arguments that begin a window with that report.
+// output is as CaptureOptions.Output; each window needs one of its own.
 func (s Session) Start(output string) ([]string, error) {
 	f := &tool.Flags{Tool: "nsys", Version: s.Version}
 	f.Word("start")

@@ -8,6 +8,7 @@ import (
 )
 
 // projected is one range in the GPU projection.
+// Times are in ns; rng is an index into Timeline.Ranges, call into Timeline.Calls.
 type projected struct {
 	rng        uint32
 	call       uint32 // the earliest joined
@@ -130,6 +131,7 @@ func (p *projection) threadTree(ranges, parents []uint32) {
 	}
 }
 
+// shorter orders ranges by their time on the host; of equal ones the first in the file comes first.
 func (p *projection) shorter(x, y uint32) bool {
 	return cmp.Or(
 		cmp.Compare(timeline.Since(p.t.Ranges[x].Start, p.ends[x]), timeline.Since(p.t.Ranges[y].Start, p.ends[y])), cmp.Compare(x, y)) < 0
@@ -171,6 +173,7 @@ func (p *projection) levels(parents []uint32) []int {
 }
 
 // projectionReport is nvtx_gpu_proj_sum.
+// Rows with most projected time come first.
 func projectionReport(t *timeline.Timeline, d statsDialect) vendorTable {
 	p := project(t, d)
 	type key struct {

@@ -61,6 +61,7 @@ func (p *projection) byThread() [][]uint32 {
 }
 
 // contain fills within for the calls that are marked.
+// marked is by call. It is called once, before within is read.
 func (p *projection) contain(marked []bool) {
 	calls := make([][]uint32, len(p.t.Threads))
 	for i, m := range marked {
@@ -156,6 +157,7 @@ func kernelRangeReport(t *timeline.Timeline, d statsDialect) vendorTable {
 	return kernelRangeRows(t, groups, d)
 }
 
+// thread is an index into Threads, None for a kernel without a known call.
 type kernelRangeKey struct {
 	thread      uint32
 	name, style statsText

@@ -93,6 +93,7 @@ func kernelShapeReport(t *timeline.Timeline, d statsDialect) vendorTable {
 func rowKey(row []string) string { return fmt.Sprintf("%q", row) }
 
 // percentCells are the columns from the share of the total to the deviation.
+// There are eight of them. The share is "" where the total is 0.
 func percentCells(s *timeline.Sample, total float64, d statsDialect) []string {
 	share := ""
 	if total != 0 {
@@ -135,6 +136,7 @@ type domainTextKey struct {
 	id  int64
 }
 
+// Of several creations by one thread the earliest counts; threads come in their order.
 func newDomainTexts(t *timeline.Timeline) domainTexts {
 	rows := slices.Clone(t.DomainRows)
 	slices.SortStableFunc(rows, func(x, y timeline.DomainRow) int {

@@ -80,6 +80,7 @@ func (t *StatsTable) Number(row int, column string) (float64, bool) {
 }
 
 // Text returns a cell of a row by the name of its column.
+// It is "" where the column is absent.
 func (t *StatsTable) Text(row int, column string) string {
 	if i := t.Column(column); i >= 0 && i < len(t.Rows[row].Cells) {
 		return t.Rows[row].Cells[i].Text
@@ -149,6 +150,8 @@ func (e *UnknownColumnsError) Unwrap() error { return ErrNoStats }
 // statsExpected are the columns of cuda_gpu_kern_sum.
 var statsExpected = []string{"Time (%)", "Total Time (ns)", "Instances", "Avg (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "StdDev (ns)", "Name"}
 
+// It keeps the lines of the open table until it ends, since all of them tell how numbers are
+// written there.
 type statsScanner struct {
 	tables  []*StatsTable
 	nearly  []string // the first line that has some columns of a header, but too few
@@ -353,6 +356,7 @@ func nearlyHeader(columns []StatsColumn) bool {
 }
 
 // statsColumn finds the shared name and the unit in a header such as "Total Time (ms)".
+// A header that is not known keeps its text as the name and scale 0, so its cells stay texts.
 func statsColumn(header string) StatsColumn {
 	c := StatsColumn{Name: header, Header: header}
 	key := strings.ToLower(strings.TrimSpace(header))
