@@ -119,6 +119,7 @@ func parseColumn(sql string, part []token) (Column, error) {
 }
 
 // constraints reads what follows the type of a column.
+// What stands in parentheses, such as CHECK, is passed over.
 func (c *Column) constraints(part []token) {
 	depth := 0
 	for i, t := range part {

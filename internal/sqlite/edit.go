@@ -46,6 +46,7 @@ func EditTexts(f *os.File, edit EditRow) error {
 
 // EditTables is EditTexts for the tables and indexes that want names: the
 // others may be gigabytes. Pages that belong to no table stay as they are.
+// The rest of the contract is that of EditTexts.
 func EditTables(f *os.File, want func(table string) bool, edit EditRow) error {
 	e, err := newEditor(f)
 	if err != nil {
@@ -57,6 +58,7 @@ func EditTables(f *os.File, want func(table string) bool, edit EditRow) error {
 
 // editor walks all trees of a database and may change its pages.
 // Every page is taken once: a page that two trees share is damage.
+// It is for one goroutine. The file stays open: it belongs to the caller.
 type editor struct {
 	*DB
 	out   *os.File
@@ -139,6 +141,7 @@ func (e *editor) take(page uint32) ([]byte, error) {
 }
 
 // put writes at once; there is no journal.
+// A program that dies in between leaves pages of both states.
 func (e *editor) put(page uint32, buf []byte) error {
 	_, err := e.out.WriteAt(buf, e.offset(page))
 	return err

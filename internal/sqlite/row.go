@@ -36,6 +36,7 @@ type Row struct {
 }
 
 // cell says where the value of a column lies in the record.
+// off is in bytes from the start of the record.
 type cell struct {
 	off    uint32
 	serial uint32
@@ -49,6 +50,7 @@ const (
 )
 
 // value is a column default.
+// The zero value is NULL. b is shared between rows and must not be changed.
 type value struct {
 	kind Type
 	i    int64
@@ -165,6 +167,7 @@ func (r *Row) Float(i int) float64 {
 // Bytes is a view of the text (as UTF-8) or blob in column i, nil for other
 // values. Bytes that are not valid in the encoding of a UTF-8 file are kept.
 // They point into the page that is being read, so copy what is kept.
+// Each call for a UTF-16 text converts it again; all of them stay valid until the callback returns.
 func (r *Row) Bytes(i int) []byte {
 	c := r.cells[i]
 	switch {

@@ -10,6 +10,7 @@ import (
 )
 
 // minShare is the least number of leaf pages for which another goroutine pays.
+// Smaller tables are scanned by one worker, whatever was asked for.
 const minShare = 32
 
 // Scan streams the given columns of a table to fn. The table is cut into at
@@ -238,6 +239,7 @@ func (s *scanner) spilled(buf []byte, at int, length uint64) (cause fact.Code) {
 // follow appends overflow pages to the record until it has need bytes, and
 // returns the page after the last. The buffer grows with what is read, never
 // by a length in the file.
+// It may read up to a page more than was needed.
 func (s *scanner) follow(next uint32, need int) (uint32, fact.Code) {
 	row, usable := s.row, s.db.head.usable
 	if s.page == nil {

@@ -134,6 +134,7 @@ func (db *DB) Close() error {
 func (db *DB) Size() int64 { return db.size }
 
 // Warnings tells what was found wrong or doubtful when the file was opened.
+// What scans find is in their ScanStats instead. The list belongs to the DB.
 func (db *DB) Warnings() []fact.Fact { return db.warnings }
 
 // Schema is the table that lists the others.
@@ -154,6 +155,7 @@ func (db *DB) Damage() []Damage { return db.damage }
 func (db *DB) Tables() []Table { return db.tables }
 
 // Table finds a table by name, without regard to the case of ASCII letters.
+// The table belongs to the DB and is valid after Close, though it cannot be scanned then.
 func (db *DB) Table(name string) (*Table, bool) {
 	for i := range db.tables {
 		if strings.EqualFold(db.tables[i].Name, name) {

@@ -8,6 +8,7 @@ import (
 )
 
 // Table describes one table of the schema.
+// It is not changed after Open.
 type Table struct {
 	Name string
 	// Columns include generated ones, which cannot be scanned.

@@ -43,6 +43,7 @@ func checkJournal(path string) error {
 }
 
 // wal maps pages to their last committed frame in the write-ahead log.
+// It is built at Open and then only read, so that several scans may use it.
 type wal struct {
 	file   io.ReaderAt
 	frames map[uint32]int64 // page number to the offset of its content
@@ -157,6 +158,7 @@ func (w *wal) index(pageSize int, filePages uint32, size int64) (committed int64
 }
 
 // checksum is the running sum of a write-ahead log.
+// It goes on from frame to frame, so that one damaged frame ends the log.
 type checksum [2]uint32
 
 // data has a multiple of eight bytes.
@@ -167,6 +169,7 @@ func (c *checksum) add(order binary.ByteOrder, data []byte) {
 	}
 }
 
+// equals takes eight bytes, which are big-endian whatever the order of the sums.
 func (c *checksum) equals(b []byte) bool {
 	return c[0] == binary.BigEndian.Uint32(b) && c[1] == binary.BigEndian.Uint32(b[4:])
 }
