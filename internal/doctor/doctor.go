@@ -25,6 +25,7 @@ const (
 )
 
 // A Row is one check.
+// Seen is never zero: every status has its evidence.
 type Row struct {
 	Check  string // stable identifier; message.Label("check", Check) is its name
 	Status Status
@@ -33,6 +34,7 @@ type Row struct {
 
 // A Report is the outcome of all checks, in a fixed order. The zero one blocks
 // nothing.
+// Rows has one entry for each of checks; callers append rows of their own.
 type Report struct {
 	Rows []Row
 	GPUs int // of the machine; 0 where that could not be told
@@ -60,6 +62,7 @@ func (r Report) Count(s Status) int {
 }
 
 // Options say what a run will do; blockers follow from it.
+// The zero value wants nothing, so that no check of a tool or a GPU can block.
 type Options struct {
 	Timeline bool // nsys will capture
 	Counters bool // ncu will count
@@ -81,6 +84,7 @@ type Options struct {
 }
 
 // A check fills in the row of its identifier.
+// look must not change the machine, and must give a finding even when ctx has ended.
 type check struct {
 	id   string
 	look func(ctx context.Context, e *exam) finding
@@ -119,6 +123,7 @@ var checks = []check{
 // Check examines the machine. The zero Host is this machine.
 // It writes nothing but probes that it removes, starts programs only to ask them, and
 // always gives a row for every check. The end of ctx makes answers unknown.
+// Checks read what gather found; only checkPerf starts a program itself.
 func Check(ctx context.Context, o Options, h Host) Report {
 	e := newExam(o, h)
 	e.gather(ctx)
@@ -131,6 +136,7 @@ func Check(ctx context.Context, o Options, h Host) Report {
 }
 
 // A finding is a row without its identifier.
+// The zero finding has no status and is never returned by a check.
 type finding struct {
 	status Status
 	seen   fact.Fact
@@ -180,6 +186,8 @@ func problem(wanted bool, code fact.Code, params ...fact.Param) finding {
 // An exam holds what the checks share.
 // gather fills it before the checks, which run one after the other and may note what
 // later ones need, such as the driver.
+// The lists of GPUs and programs are those of nvidia-smi, in its order. gpusErr and appsErr are
+// nil where nvidia-smi was not found: smi.err has the reason then.
 type exam struct {
 	Options
 	Host
@@ -197,6 +205,7 @@ type exam struct {
 }
 
 // located is a program, zero where it was not found, and why.
+// err is nil where the program can be used.
 type located struct {
 	tool.Tool
 	err error
@@ -204,6 +213,8 @@ type located struct {
 
 // gather asks the programs of the machine all that the checks want to know,
 // side by side: each answer takes some tens of milliseconds.
+// Each goroutine writes fields of its own, so that no lock is needed. The importer is asked after
+// nsys and the modules after Python, since each needs the path that was found.
 func (e *exam) gather(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -223,6 +234,7 @@ func (e *exam) gather(ctx context.Context) {
 }
 
 // newExam asks no program.
+// It fills in the defaults of o and h, and reads what files of the system tell.
 func newExam(o Options, h Host) *exam {
 	h = h.withDefaults()
 	if o.TempDir == "" {
@@ -244,6 +256,7 @@ func newExam(o Options, h Host) *exam {
 func (e *exam) wantsGPU() bool { return e.CUDA || e.Counters }
 
 // A BlockedError says why the run was not started.
+// Its report has at least one blocker.
 type BlockedError struct{ Report Report }
 
 // Error leaves the rows to the caller, which prints them with their fixes.
@@ -253,6 +266,7 @@ func (e *BlockedError) Error() string {
 
 // A MissingError says that a run cannot start without a program, whatever is to
 // be ignored.
+// Err is why the program was not found or does not work.
 type MissingError struct {
 	Name    string // of the program
 	Instead string // what to do

@@ -18,6 +18,8 @@ import (
 )
 
 // A gpu is one line of nvidia-smi's answer to query.
+// Texts are as nvidia-smi prints them, "[N/A]" too. index is its own number of the GPU; that of
+// CUDA may differ. temperature is in degrees Celsius.
 type gpu struct {
 	index, name, driver, computeMode, mig string
 	smClock, maxClock                     string // with their unit, as nvidia-smi prints them
@@ -33,6 +35,7 @@ const query = "index,name,driver_version,compute_mode,mig.mode.current,clocks.cu
 var cudaVersion = regexp.MustCompile(`CUDA Version\s*:\s*(\d+\.\d+)`)
 
 // askSMI fills in what nvidia-smi tells.
+// Its three questions run side by side. Without nvidia-smi all fields stay zero.
 func (e *exam) askSMI(ctx context.Context) {
 	if e.smi.Path == "" {
 		return
@@ -78,6 +81,7 @@ func (e *exam) askGPUs(ctx context.Context) (gpus []gpu, err error) {
 }
 
 // dotted reads "580.159.04" or "13.0"; the zero Version where it is neither.
+// A part that is not there is 0.
 func dotted(s string) tool.Version {
 	var v tool.Version
 	for i, part := range strings.SplitN(s, ".", 3) {
@@ -123,6 +127,8 @@ func (e *exam) gpuNames() []string {
 
 // withoutGPU says why nvidia-smi describes none, by the signs of the system:
 // whether the kernel module is loaded, and how many device nodes there are.
+// It is asked only where a GPU is wanted. The order matters: what nvidia-smi printed is more
+// exact than the signs of the system.
 func (e *exam) withoutGPU(module bool, nodes int) finding {
 	printed := ""
 	var failed *failedError
@@ -149,10 +155,12 @@ func (e *exam) withoutGPU(module bool, nodes int) finding {
 }
 
 // minDriver is the oldest driver branch that carries a CUDA major version.
+// A major version that is not listed reads as 0, which every driver passes.
 var minDriver = map[int]int{11: 450, 12: 525, 13: 580}
 
 // A driver runs programs of its own CUDA major version and older ones; within a major
 // version a newer minor one works with limits.
+// It comes after checkGPU, which notes the version of the driver.
 func checkDriver(_ context.Context, e *exam) finding {
 	if !e.wantsGPU() {
 		return unwanted("gpu")
@@ -193,6 +201,7 @@ func short(v tool.Version) string {
 }
 
 // noGPU answers for the checks that need nvidia-smi's description.
+// false means that there is a GPU to look at, and the finding is zero.
 func (e *exam) noGPU() (finding, bool) {
 	switch {
 	case len(e.gpus) > 0:

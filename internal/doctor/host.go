@@ -12,6 +12,8 @@ import (
 
 // A Host is the machine as the checks see it. The zero value of each field
 // means the real thing; tests put recordings in place.
+// Its functions must be safe for concurrent use: gather calls Find and Run from several
+// goroutines.
 type Host struct {
 	Root string      // prefix of /proc, /dev and so on
 	Env  []string    // the environment a workload would get
@@ -26,6 +28,7 @@ type Host struct {
 }
 
 // withDefaults leaves what a test has set.
+// No field is nil afterward.
 func (h Host) withDefaults() Host {
 	if h.Env == nil {
 		h.Env = os.Environ()
@@ -65,6 +68,7 @@ func (h Host) getenv(name string) string {
 }
 
 // path is where a file of the system lies under Root.
+// Folders that the user names (RunDir, TempDir, HOME) are not below Root.
 func (h Host) path(p string) string {
 	if h.Root == "" {
 		return p
@@ -89,6 +93,7 @@ func (h Host) gpuNodes() []string { return tool.Match(h.path("/dev"), "nvidia[0-
 
 // A failedError is a program that ended badly, and what it printed, at most 300
 // bytes of it.
+// withoutGPU looks for words in what was printed.
 type failedError struct {
 	program string
 	exit    tool.Exit
@@ -102,6 +107,7 @@ func (e *failedError) Error() string {
 
 // ask runs a program and returns its output, or why there is none.
 // The output is trimmed. A program that ends badly is a failedError.
+// LC_ALL=C keeps messages in English, since some of them are searched for words.
 func (h Host) ask(ctx context.Context, path string, args ...string) (string, error) {
 	out, errs, exit, err := h.Run(ctx, tool.Command{Path: path, Args: args, Env: tool.Environ(h.Env, "LC_ALL=C")})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 )
 
 // freeBytes is what a user without privileges may still write.
+// The path must exist.
 func freeBytes(path string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

@@ -17,6 +17,7 @@ import (
 // Room that a run needs: a trace of a small program takes megabytes, nsys
 // writes about thirty times its report into TMPDIR while it works.
 const (
+	// In bytes. Below a number that ends in Blocks a run is blocked; below Warns it may run out of room.
 	gib          = 1 << 30
 	runBlocks    = 1 * gib
 	runWarns     = 10 * gib
@@ -27,6 +28,7 @@ const (
 )
 
 // existing is the deepest folder of path that is there already.
+// The run folder itself is often made later. The result is absolute.
 func existing(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -47,6 +49,7 @@ func existing(path string) string {
 // A place is a folder that a run writes into: an ID of the domains "folder" and
 // "folder-other", what frees room in it, and below how many bytes it is too small
 // or may be.
+// clean is "" where no command frees room.
 type place struct {
 	id, clean     string
 	blocks, warns uint64
@@ -54,6 +57,7 @@ type place struct {
 
 // room looks for a folder that can be written and has space. The remedy for the
 // one is another folder, for the other it may also be to free space.
+// It writes a file of one byte into the deepest folder that is there, and removes it.
 func (e *exam) room(path string, p place) finding {
 	dir := existing(path)
 	of := []fact.Param{fact.ID("folder", "folder", p.id), fact.File("dir", dir), fact.ID("other", "folder-other", p.id)}
@@ -131,6 +135,7 @@ func checkHome(_ context.Context, e *exam) finding {
 // checkLock looks at the file through which runs of ncu take turns. In a
 // folder that all may write, the kernel keeps even root from opening another
 // user's file for creation (fs.protected_regular).
+// The lock is that of ncu, not of deepprof: nobody removes it here.
 func checkLock(_ context.Context, e *exam) finding {
 	if !e.Counters {
 		return unwanted("counters")
@@ -155,6 +160,8 @@ func checkLock(_ context.Context, e *exam) finding {
 
 // profilerNames are the programs that may hold the counters; what to do about
 // each is a label of the domain "profiler".
+// They are compared with the base name of the first argument, so a script that wraps one of them
+// is not found.
 var profilerNames = []string{"nv-hostengine", "dcgm-exporter", "dcgmproftester", "nsys", "nsys-launcher", "ncu", "nvprof", "cuda-gdb", "rocprof"}
 
 // Only processes whose command line this user can read are seen.

@@ -17,6 +17,7 @@ const (
 )
 
 // capabilities of this process.
+// The zero value means that they could not be read.
 type capabilities struct {
 	bits  uint64
 	known bool
@@ -44,6 +45,7 @@ func (e *exam) readCapabilities() capabilities {
 }
 
 // containerKind recognizes the usual containers by the marks they leave.
+// The result is a name for people and for advice; "" means no sign of a container was found.
 func (e *exam) containerKind() string {
 	if e.exists("/.dockerenv") {
 		return "docker"
@@ -87,6 +89,8 @@ func checkContainer(_ context.Context, e *exam) finding {
 var adminOnly = regexp.MustCompile(`(?m)^RmProfilingAdminOnly:\s*(\d+)`)
 
 // RmProfilingAdminOnly of the driver decides; drivers from 565 on also take CAP_PERFMON.
+// It comes after checkGPU, which notes the version of the driver. A run that only samples
+// counters is never blocked.
 func checkCounters(_ context.Context, e *exam) finding {
 	if !e.Counters && !e.Sampled {
 		return unwanted("counters")
@@ -132,6 +136,7 @@ func checkCounters(_ context.Context, e *exam) finding {
 var perfSyscall = regexp.MustCompile(`perf_event_open syscall available:\s*(\w+)`)
 
 // The level is kernel.perf_event_paranoid: up to 2 allows own processes, up to 0 all.
+// It only warns: CPU samples are an extra beside the timeline.
 func checkPerf(ctx context.Context, e *exam) finding {
 	scope := cmp.Or(e.Sample, "none")
 	if !e.Timeline || scope == "none" {

@@ -39,6 +39,7 @@ const (
 )
 
 // OptionsOf says what the machine must be able to do for a plan.
+// runDir is hydra.run.dir; plan.SplitRunDir says which part of it must be writable.
 func OptionsOf(p *plan.Plan, runDir string) Options {
 	nsys, ncu, shipped := p.Pipeline.Nsys, p.Pipeline.Ncu, workload.Shipped(p) || workload.ShipsServer(p)
 	parent, _ := plan.SplitRunDir(runDir)
@@ -53,6 +54,7 @@ func OptionsOf(p *plan.Plan, runDir string) Options {
 
 // commandRow is the check of the program of the workload and of the folder that
 // it starts in, as the system will look for them.
+// env is the whole environment of the workload, NAME=value each.
 func commandRow(p *plan.Plan, dir string, env []string) Row {
 	row := Row{Check: rowCommand, Status: OK}
 	info, err := os.Stat(dir)
@@ -78,6 +80,7 @@ func commandRow(p *plan.Plan, dir string, env []string) Row {
 // WorkloadRows are the checks of what a plan gives to its workload: the program, in
 // the folder that it starts in and with its environment, and for a shipped session
 // model and dataset, whose paths begin in start.
+// The command comes first, then model and dataset. It starts nothing.
 func WorkloadRows(p *plan.Plan, start, dir string, env []string) []Row {
 	row := commandRow(p, dir, env)
 	if !workload.Shipped(p) {
@@ -109,6 +112,7 @@ func inputRow(check string, fine, problem fact.Fact) Row {
 }
 
 // OfTools tells whether a program is in the way that the run cannot do without.
+// --ignore-blockers does not help then.
 func (r *Report) OfTools() bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool {
 		return row.Status == Blocker && slices.Contains([]string{"nsys", "ncu", "python"}, row.Check)
@@ -117,6 +121,7 @@ func (r *Report) OfTools() bool {
 
 // OfWorkload tells whether nothing but what the configuration gives to the
 // workload is in the way: its program or files, or the index of its device.
+// It is true as well for a report without blockers.
 func (r *Report) OfWorkload() bool {
 	return !slices.ContainsFunc(r.Rows, func(row Row) bool {
 		return row.Status == Blocker && !slices.Contains([]string{rowCommand, rowModel, rowDataset, rowDevice}, row.Check)
@@ -124,6 +129,7 @@ func (r *Report) OfWorkload() bool {
 }
 
 // Counts tells that the user may read counters of the GPU.
+// It is false as well where that could not be told, or nobody asked.
 func (r *Report) Counts() bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Check == rowCounters && row.Status == OK })
 }

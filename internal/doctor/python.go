@@ -12,6 +12,7 @@ import (
 
 // modules is what the workload's Python holds. "" means that a module is not
 // there.
+// err is set where Python could not be asked; the other fields mean nothing then.
 type modules struct {
 	Executable   string `json:"executable"`
 	Torch        string `json:"torch"`        // version
@@ -120,6 +121,7 @@ func checkTorch(_ context.Context, e *exam) finding {
 }
 
 // distribution is the name under which pip knows a module.
+// Only modules that deepprof needs are listed; for the others both names are equal.
 func distribution(module string) string {
 	if module == "PIL" {
 		return "Pillow"

@@ -49,6 +49,7 @@ func (e *exam) findSMI(ctx context.Context) located {
 
 // missing tells of a tool that was not found or does not work; how to repair it is
 // a label of the domain "repair".
+// At most four places are listed, and the rest are counted.
 func missing(wanted bool, err error, name string) finding {
 	var nf *tool.NotFoundError
 	if !errors.As(err, &nf) {
@@ -104,6 +105,7 @@ func checkNsys(_ context.Context, e *exam) finding {
 
 // An importer is what nsys makes its reports with; library is one that it
 // cannot load.
+// path is "" where nsys has none; version is what it prints.
 type importer struct {
 	path, version, library string
 	err                    error
@@ -141,6 +143,7 @@ func checkImporter(_ context.Context, e *exam) finding {
 }
 
 // packageOf names the usual package of the libraries that are known to lack.
+// Names are those of Debian; after "or" comes the one of Fedora and its relatives.
 func packageOf(library string) fact.Param {
 	for prefix, pkg := range map[string]string{
 		"libdw": "libdw1 or elfutils-libs", "libelf": "libelf1 or elfutils-libelf", "libssh": "libssh-4 or libssh",
