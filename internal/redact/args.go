@@ -39,11 +39,13 @@ type argSecret struct {
 }
 
 // word is a part of an argument: the whole, or a word of a line for a shell.
+// from is a byte offset in the argument.
 type word struct {
 	text      string
 	arg, from int
 }
 
+// shellWord takes quotes as a shell does, but knows no escapes.
 var shellWord = regexp.MustCompile(`[^\s"';|&()]+|"[^"]*"|'[^']*'`)
 
 // Whole arguments come before the words in them; from is a byte offset.

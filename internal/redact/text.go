@@ -186,6 +186,7 @@ func (f *finder) next(data []byte, from int) (at, size int, ok bool) {
 
 // replace puts word(size) in the place of each pattern. Data without any is
 // returned as it is.
+// data itself is never changed.
 func (f *finder) replace(data []byte, word func(size int) []byte) []byte {
 	var out []byte
 	last := 0
@@ -205,6 +206,7 @@ func (f *finder) replace(data []byte, word func(size int) []byte) []byte {
 }
 
 // overwrite blots each pattern out in place and returns how many there were.
+// Lengths stay, so that formats with lengths and offsets stay valid.
 func (f *finder) overwrite(data []byte) int {
 	n := 0
 	for from := 0; ; n++ {

@@ -46,6 +46,7 @@ var ordinary = []string{
 }
 
 // learn takes a secret and the parts of it that are secrets themselves.
+// v must not be nil, here and in every method that learns.
 func (v *Values) learn(value string) {
 	value = strings.Trim(strings.TrimSpace(value), `"'`)
 	v.add(value)
@@ -156,6 +157,7 @@ func weakName(name string) bool {
 }
 
 // random tells a value that nobody would use as an ordinary word or path.
+// It is a guess: 8 bytes with letters and digits, or 12 with any sign, are enough.
 func random(value string) bool {
 	if len(value) < 8 || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~") || strings.HasPrefix(value, ".") {
 		return false
@@ -231,6 +233,7 @@ func (v *Values) Text(s string) string {
 }
 
 // JSON removes the known values from the strings of a JSON text.
+// data itself is returned where nothing is known, and is never changed.
 func (v *Values) JSON(data []byte) ([]byte, error) {
 	if v == nil || len(v.known) == 0 {
 		return data, nil
@@ -248,6 +251,7 @@ func (v *Values) in(data []byte) bool {
 }
 
 // finder is made anew after anything was learned.
+// What is learned between two searches makes the second build it again: learn everything first.
 func (v *Values) finder() *finder {
 	if v.find == nil {
 		v.find = newFinder()
@@ -302,6 +306,7 @@ var (
 // lowerEscapes: some writers use lower-case digits in %2f.
 func lowerEscapes(s string) string { return escape.ReplaceAllStringFunc(s, strings.ToLower) }
 
+// utf16Text has no byte order mark, since a value stands in the middle of a text.
 func utf16Text(s string, big bool) string {
 	var b strings.Builder
 	for _, u := range utf16Units(s) {

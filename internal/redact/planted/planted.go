@@ -12,6 +12,7 @@ import (
 )
 
 // Made makes up n characters, different for each seed. No secret here is real.
+// They are the same in every run; fewer characters of a seed are the beginning of more.
 func Made(seed, n int) string {
 	const set = "Qz7Rm2Kx9LwTb4VhJc6NpYs3DfGd8XkZ5aBeCgHiMnOqUrWt1EjFlPvSuIyAo0"
 	var b strings.Builder
@@ -23,14 +24,17 @@ func Made(seed, n int) string {
 	return b.String()
 }
 
+// hexes makes up n hexadecimal digits, the same for the same seed.
 func hexes(seed, n int) string {
 	return strings.Map(func(c rune) rune { return rune("0123456789abcdef"[c%16]) }, Made(seed, n))
 }
 
 // A Plant is a place where a secret stands, and the part that nobody may find.
+// Secret stands in the place as it is. What Text holds is said by the function that makes it.
 type Plant struct{ Text, Secret string }
 
 // Environment are assignments of variables.
+// Each Text is NAME=value; Secret is the value or the part of it that must go.
 func Environment() []Plant {
 	var out []Plant
 	add := func(name, value, secret string) { out = append(out, Plant{name + "=" + value, secret}) }
@@ -67,6 +71,7 @@ func Environment() []Plant {
 }
 
 // Arguments are command lines.
+// The first result is one command line with all of them; each Plant has its own words.
 func Arguments() ([]string, []Plant) {
 	var args []string
 	var out []Plant
@@ -99,6 +104,7 @@ func Arguments() ([]string, []Plant) {
 }
 
 // Config is a configuration with secrets below names of many kinds.
+// The text is YAML; the Text of a Plant is the key.
 func Config() (string, []Plant) {
 	var out []Plant
 	var b strings.Builder
@@ -113,13 +119,16 @@ func Config() (string, []Plant) {
 }
 
 // Inputs are what the workload reads: names of models and data sets.
+// Both lists have the same order.
 func Inputs() ([]string, []Plant) {
 	a, b, c, d, e, f := "im-"+Made(80, 8), Made(81, 20), "hf_"+Made(82, 30), "ds-"+Made(83, 8), Made(84, 16), "az-"+Made(85, 20)
+	// Each has its credentials where a service of that kind expects them.
 	names := []string{"https://ann:" + a + "@hub/model", "s3://bucket/data?X-Amz-Signature=" + b, "https://hub/m?token=" + c, "ftp://u:" + d + "@h/d", "https://h/d?sig=" + e, "DefaultEndpointsProtocol=https;AccountKey=" + f + ";"}
 	return names, []Plant{{names[0], a}, {names[1], b}, {names[2], c}, {names[3], d}, {names[4], e}, {names[5], f}}
 }
 
 // Encoded are the ways in which files write a text.
+// The text as it is comes first; UTF-16 of both byte orders comes last.
 func Encoded(s string) [][]byte {
 	js, _ := json.Marshal(s)
 	out := [][]byte{[]byte(s), js[1 : len(js)-1], []byte(url.QueryEscape(s)), []byte(url.PathEscape(s)), []byte(base64.StdEncoding.EncodeToString([]byte(s)))}
