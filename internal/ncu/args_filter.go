@@ -14,6 +14,7 @@ const maxFilter = 32 << 10
 
 // A Filter selects kernels by name in as many runs of ncu as the command line
 // makes necessary.
+// Both lists have the same length; names are sorted, and each is in one pass only.
 type Filter struct {
 	// Passes holds one value of --kernel-name for each run.
 	Passes []string
@@ -84,6 +85,7 @@ func escape(name string) string {
 	return b.String()
 }
 
+// dedup sorts a copy, so that the same kernels give the same command line.
 func dedup(names []string) []string {
 	out := slices.Clone(names)
 	slices.Sort(out)

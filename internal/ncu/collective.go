@@ -24,6 +24,7 @@ var collective = regexp.MustCompile(`(?i)(^|[^a-z])(` + strings.Join(atWord, "|"
 
 // IsCollective tells by its name whether a kernel waits for a peer. Replayed in
 // one rank alone, it hangs.
+// It takes mangled and demangled names. NoCollectives goes by the same words.
 func IsCollective(name string) bool { return collective.MatchString(name) }
 
 // NoCollectives is a filter of kernels by their demangled names which selects
