@@ -94,7 +94,7 @@ type gapChain struct {
 func (c *gapChain) size() int { return int(c.full)*chunkRoom + int(c.used) }
 
 const (
-	// All gaps of 268 ms and more are in the last chain.
+	// All gaps of 269 ms and more are in the last chain.
 	exactGaps   = 1 << 18 // ns; longer gaps are few, and share chains
 	sharedBits  = 14      // lengths of which two differ in these bits alone share a chain
 	chainedGaps = exactGaps + 1<<14

@@ -97,7 +97,7 @@ func (a *Attribution) insideBeside(id uint32) bool {
 	return false
 }
 
-// isBeside tells whether one of the words of a name begins like one in beside.
+// isBeside tells whether a word of the name begins like one in beside, or it is DetectedSetUp.
 func isBeside(name string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return !unicode.IsLetter(c) })
 	return name == DetectedSetUp || slices.ContainsFunc(words, func(w string) bool {
