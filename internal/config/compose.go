@@ -52,8 +52,9 @@ func parseOverrides(lines []string) ([]*override, error) {
 
 // composer carries what the steps share.
 type composer struct {
-	opts      Options
-	repo      *repo
+	opts Options
+	repo *repo
+	// in the order of the command line; a rename changes their keys, never their lines
 	overrides []*override
 	resolve   *resolver
 	merge     *merger
@@ -62,6 +63,7 @@ type composer struct {
 
 // newComposer fills in what Options leaves open. Hydra's own tree is the first
 // source.
+// It reads no file. A nil Env means an empty environment, not that of the process.
 func newComposer(o Options, overrides []*override) *composer {
 	if o.Env == nil {
 		o.Env = func(string) (string, bool) { return "", false }
@@ -110,6 +112,8 @@ func (c *composer) build() (*Config, error) {
 }
 
 // split takes the hydra node out of the job's tree.
+// Root is a copy, so that full keeps both parts for interpolations of the hydra node. Hydra is
+// not copied, because Run adds to it what later interpolations must see.
 func (c *Config) split() {
 	c.Root = c.full.clone()
 	c.Root.remove(nodeKey{String, "hydra"})
@@ -117,6 +121,7 @@ func (c *Config) split() {
 }
 
 // checkSources refuses folders that the user named and that are not there.
+// The first such folder is the error. It has no Origin: no file names the folder.
 func (c *composer) checkSources() error {
 	for _, s := range c.opts.Sources {
 		if !s.Check {
@@ -156,6 +161,9 @@ func nearDirs(dir string) string {
 
 // extendSearchPath adds the folders of hydra.searchpath, which only the
 // primary config and the command line may set.
+// The command line wins over the file, and its first override of the key counts. null means no
+// search path in both. A primary config that does not exist is no error here: the defaults
+// list reports it later, with names that look alike.
 func (c *composer) extendSearchPath() error {
 	var path *Node
 	provider := "hydra.searchpath in main"
@@ -208,6 +216,7 @@ func (c *composer) extendSearchPath() error {
 
 // addSource adds a folder of hydra.searchpath behind the other sources. A folder
 // that is not there is a warning, as in Hydra.
+// A relative path starts at Options.Cwd. A scheme other than file:// is an error.
 func (c *composer) addSource(path, provider string, item *Node) error {
 	scheme, rest, found := strings.Cut(path, "://")
 	if found && scheme != "file" {
@@ -281,6 +290,7 @@ func (c *composer) searchPathIsPrimary(d resultDefault, root *Node) error {
 }
 
 // mergeFailed names the file that could not be merged into those before it.
+// The origin is the top of the file, because a mergeError knows no place.
 func (c *composer) mergeFailed(d resultDefault, f *file, err error) error {
 	kind := "merge-type"
 	var me *mergeError

@@ -19,6 +19,7 @@ type Source struct {
 
 // Options says what to compose.
 type Options struct {
+	// in the order in which they are searched, after Hydra's own tree
 	Sources    []Source
 	ConfigName string                           // the primary config, without ".yaml"; "" for none
 	Overrides  []string                         // one per command-line argument
@@ -53,8 +54,10 @@ type Config struct {
 	task []string // overrides of the job as they were typed
 	full *Node    // Root and Hydra in one tree: what hydra's interpolations see
 	repo *repo
+	// with the defaults of newComposer filled in
 	opts Options
-	run  *Run
+	// nil until Run succeeded
+	run *Run
 }
 
 // Keys lists the dotted keys of a tree in key order, for completion.
@@ -88,6 +91,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Error gives the place, the message, the line with a caret and the hint.
 // Files are named in front, overrides below the message with a caret: that is where
 // users look for each.
+// A line that is not UTF-8 gets no caret, because its columns cannot be counted.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Origin.File != "" {

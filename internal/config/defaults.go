@@ -12,15 +12,18 @@ import (
 // Limits on the tree of defaults lists: a file may include others any number
 // of times, so a few lines can ask for a tree of any size.
 const (
+	// levels below the primary config
 	maxDefaultsDepth = 100
-	maxDefaults      = 20_000
+	// configs over one composition; one that is included twice counts twice
+	maxDefaults = 20_000
 )
 
 // treeNode is a config with what its defaults list includes.
 type treeNode struct {
 	node     *inputDefault
 	children []*treeNode // leaves have none; the "_self_" leaf stands for node
-	parent   *treeNode
+	// nil for the primary config and for hydra/config
+	parent *treeNode
 }
 
 // resultDefault is one config of the final list.
@@ -28,9 +31,10 @@ type resultDefault struct {
 	path    string // from the root of the search path, without extension
 	pkg     string // dotted key under which it is merged; "" is the root
 	primary bool
-	isSelf  bool   // the file's own values, placed by "_self_"
-	key     string // override key of a group
-	origin  Origin
+	isSelf  bool // the file's own values, placed by "_self_"
+	// "" for a config that is no group and for "_self_": noDuplicates does not check those
+	key    string // override key of a group
+	origin Origin
 }
 
 // defaultsBuilder walks the defaults lists.
@@ -40,10 +44,12 @@ type defaultsBuilder struct {
 	overrides *groupOverrides
 	resolve   *resolver
 	warnings  []string
-	count     int
+	// configs expanded so far; see maxDefaults
+	count int
 }
 
 // failed makes an error that points at an entry of a defaults list.
+// The source line is filled in if the entry stands in a file that was read.
 func (b *defaultsBuilder) failed(d *inputDefault, kind, format string, args ...any) *Error {
 	e := &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Origin: d.origin}
 	if d.origin.Override != "" {
@@ -54,12 +60,15 @@ func (b *defaultsBuilder) failed(d *inputDefault, kind, format string, args ...a
 }
 
 // fail ends the build with an error.
+// It does not return: build catches the panic.
 func (b *defaultsBuilder) fail(d *inputDefault, kind, format string, args ...any) {
 	panic(failure{b.failed(d, kind, format, args...)})
 }
 
 // build walks from the virtual root: the primary config first, so that its
 // overrides reach Hydra's own defaults, which come before it in the result.
+// The result is in merge order: Hydra's own configs, then those of the primary config. Errors
+// are of type *Error. A choice or a deletion that no list used is an error, too.
 func (b *defaultsBuilder) build(configName string) (list []resultDefault, err error) {
 	defer catch(&err)
 	primary := &treeNode{node: &inputDefault{path: cmp.Or(configName, emptyConfig), primary: true}}
@@ -80,6 +89,8 @@ const emptyConfig = "_dummy_empty_config_"
 // isRoot marks the primary config, which takes the +group overrides; interpolated marks
 // a subtree below an entry whose name was an interpolation, where "override" is
 // refused because it would come too late.
+// It changes t.node and fills t.children. A config that is deleted, null, or optional and
+// absent gets no children.
 func (b *defaultsBuilder) expand(t *treeNode, isRoot, interpolated bool, depth int) {
 	parent := t.node
 	if b.count++; b.count > maxDefaults {
@@ -154,6 +165,7 @@ func (b *defaultsBuilder) ensureSelf(parent *inputDefault, list []*inputDefault,
 
 // collectOverrides registers the "override" entries of a list. The first one
 // of a group wins, the command line before all.
+// It must run before include, so that an override counts for the entries above it.
 func (b *defaultsBuilder) collectOverrides(parent *inputDefault, list []*inputDefault, interpolated bool) {
 	var last *inputDefault
 	for _, d := range list {
@@ -247,6 +259,7 @@ func (b *defaultsBuilder) include(t *treeNode, list []*inputDefault, interpolate
 
 // deleted tells whether the command line leaves a group out, and notes that the
 // deletion was used.
+// A deletion that names an option counts for that option alone.
 func (b *defaultsBuilder) deleted(d *inputDefault) bool {
 	if !d.isGroup {
 		return false
@@ -261,6 +274,7 @@ func (b *defaultsBuilder) deleted(d *inputDefault) bool {
 
 // setKnown records the choice of a group. Two different choices for one group are
 // an error: only "override" may change one.
+// knownKeys keeps the order in which groups were met, for errors and hydra.runtime.choices.
 func (b *defaultsBuilder) setKnown(d *inputDefault) {
 	if !d.isGroup {
 		return
@@ -294,6 +308,8 @@ func (b *defaultsBuilder) refuseMissing(d *inputDefault) {
 
 // refuseCycle refuses a config that includes itself in the same place, and a chain
 // that is too long to be anything else.
+// The same config under another package is no cycle, since it lands elsewhere. Such a chain
+// can go on forever, so its depth is limited.
 func (b *defaultsBuilder) refuseCycle(t *treeNode, depth int) {
 	path, pkg := t.node.configPath(), t.node.finalPackage(true)
 	chain := []string{path}
@@ -312,6 +328,7 @@ func (b *defaultsBuilder) refuseCycle(t *treeNode, depth int) {
 }
 
 // collect flattens a tree into merge order.
+// A config with children adds nothing itself: its own values stand where its "_self_" leaf is.
 func collect(t *treeNode, list []resultDefault) []resultDefault {
 	if t.children == nil {
 		return appendResult(t, list)

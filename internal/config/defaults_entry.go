@@ -14,12 +14,15 @@ import (
 type inputDefault struct {
 	isGroup bool
 	path    string // of a config; "_self_" is the file itself
-	group   string
-	choice  choice
+	// without keywords and package; relative to baseDir unless it begins with a slash
+	group  string
+	choice choice
 
-	pkg       string // behind the "@"
-	hasPkg    bool
-	header    string // of the file that it stands for
+	pkg string // behind the "@"
+	// tells "@_here_", whose pkg is "", from an entry without a package
+	hasPkg bool
+	header string // of the file that it stands for
+	// false until the file was loaded, and for a file without a header
 	hasHeader bool
 	baseDir   string // group of the file that holds the list
 	parentPkg string // package of that file
@@ -34,8 +37,10 @@ type inputDefault struct {
 
 // choice is what a group is set to: nothing, one option or several.
 type choice struct {
-	null    bool
-	name    string
+	// no option was chosen; the other fields are zero then
+	null bool
+	name string
+	// in the order of the file, which is the order of merging; read only where isList is true
 	options []string
 	isList  bool
 }
@@ -69,6 +74,7 @@ func (d *inputDefault) setParent(baseDir, pkg string) {
 }
 
 // groupPath is the folder of the config, from the root of the search path.
+// It has no leading slash; "" is the root.
 func (d *inputDefault) groupPath() string {
 	if d.isGroup {
 		if g, absolute := strings.CutPrefix(d.group, "/"); absolute || d.external || d.baseDir == "" {
@@ -195,6 +201,7 @@ func (d *inputDefault) isMissing() bool {
 
 // extractDefaults takes the defaults list out of a loaded file.
 // The list leaves the tree, so that it is never merged as a value.
+// A file without the key defaults has none, which is no error. Entries keep their order.
 func (r *repo) extractDefaults(f *file) error {
 	list := f.root.Get("defaults")
 	if list == nil {
@@ -237,6 +244,7 @@ func splitPackage(s string) (name, pkg string, hasPkg bool) {
 
 // parseDefault reads one entry of a defaults list: a config, or a group with its
 // choice.
+// The caller sets the origin; the place in the tree comes later, with setParent.
 func (r *repo) parseDefault(f *file, item *Node) (*inputDefault, error) {
 	d := &inputDefault{}
 	switch item.kind {
@@ -276,6 +284,7 @@ func (r *repo) parseDefault(f *file, item *Node) (*inputDefault, error) {
 
 // keywords reads "optional" and "override" before the group's name. Hydra
 // takes any other word silently; it is refused here, being a slip.
+// Keywords may come in any order.
 func (r *repo) keywords(d *inputDefault, item *Node, words string) error {
 	known := []string{"optional", "override"}
 	parts := strings.Split(words, " ")
@@ -335,6 +344,7 @@ func cloneDefaults(list []*inputDefault) []*inputDefault {
 
 // deferred expands the entries whose names are interpolations of choices.
 // Choices made by one deferred entry are not seen by the next of the same list.
+// children are in reverse order and are replaced in place.
 func (b *defaultsBuilder) deferred(children []*treeNode, add func(*inputDefault, bool) *treeNode) {
 	var choices *Node
 	for i, c := range children {
@@ -350,6 +360,7 @@ func (b *defaultsBuilder) deferred(children []*treeNode, add func(*inputDefault,
 }
 
 // resolveName replaces an interpolation in an entry by the choices that are known.
+// A choice that is not known yet ends the build with the keys that are known.
 func (b *defaultsBuilder) resolveName(d *inputDefault, choices *Node) {
 	name := &d.path
 	if d.isGroup {
@@ -415,6 +426,7 @@ func (b *defaultsBuilder) notFound(t *treeNode) error {
 }
 
 // hint says what may have been meant by a config that is not there.
+// "" where nothing looks alike. A file that ends in .yml goes before names that look alike.
 func (r *repo) hint(configPath, name string, options []string) string {
 	if p, ok := fsPath(configPath + ".yml"); ok {
 		for _, s := range r.sources {

@@ -74,6 +74,8 @@ func (o *override) errorf(kind, format string, args ...any) *Error {
 }
 
 // addGroup files an override of a group as a choice, an addition or a deletion.
+// ~group without a value counts as null. A later deletion of the same group replaces an
+// earlier one.
 func (g *groupOverrides) addGroup(o *override) error {
 	value := o.value
 	if value == nil {

@@ -34,6 +34,7 @@ var hydraGroups = map[string][]string{
 
 // hydraKeys is the tree of keys that the hydra node may have. An empty mapping
 // in it is free.
+// Every call makes a new copy, so the caller may change it.
 func (c *composer) hydraKeys() (*Node, error) {
 	f, err := c.repo.load("hydra/config")
 	if err != nil {
@@ -52,6 +53,7 @@ func (c *composer) hydraKeys() (*Node, error) {
 
 // checkHydra refuses keys of the hydra node that nothing reads and values that
 // Run could not use, and makes text of values that Hydra declares as strings.
+// It changes the node in place. A chdir that is an interpolation is not checked.
 func (c *composer) checkHydra(hydra *Node) error {
 	if hydra.kind != Map {
 		return &Error{Kind: "hydra-schema", Origin: hydra.origin, Message: "the hydra node must be a mapping, it is " + pyStr(hydra)}
@@ -77,6 +79,8 @@ func (c *composer) checkHydra(hydra *Node) error {
 }
 
 // checkHydraKeys compares the keys of a mapping with those that are known.
+// path is the dotted path of n, for messages. The first wrong key in the order of n is the
+// error.
 func checkHydraKeys(n, keys *Node, path string) error {
 	for _, e := range n.entries {
 		key := path + "." + pyStr(e.Key)
@@ -103,6 +107,7 @@ func checkHydraKeys(n, keys *Node, path string) error {
 }
 
 // makeText turns a number or boolean into the string that Hydra declares.
+// null, mappings and lists stay as they are.
 func makeText(n *Node) {
 	if !n.container() && n.kind != Null {
 		n.kind, n.text = String, pyStr(n)
@@ -121,6 +126,7 @@ func textKeys(n *Node) []string {
 }
 
 // truth reads a boolean as omegaconf does: also from numbers and words.
+// ok is false for all other words, and for mappings and lists.
 func truth(n *Node) (value, ok bool) {
 	switch strings.ToLower(n.text) {
 	case "true", "yes", "y", "on", "1":

@@ -19,6 +19,7 @@ const (
 )
 
 // expr is the tree of a parsed string with interpolations.
+// A resolver keeps trees by their text and uses them again: nobody may change one.
 type expr struct {
 	kind  exprKind
 	text  string  // exprText: the text; exprNode, exprCall: the source
@@ -41,7 +42,8 @@ type interpParser struct {
 type grammarError struct {
 	text string
 	src  string
-	pos  int
+	// byte offset in src; len(src) is the end
+	pos int
 }
 
 // Error shows the text on one line with a caret below the place.
@@ -60,6 +62,7 @@ func oneLine(r rune) rune { // keeps columns as they are
 
 // parseText parses a string with interpolations.
 // The text must hold at least one character.
+// The error is a *grammarError.
 func parseText(src string) (e *expr, err error) {
 	defer catch(&err)
 	p := &interpParser{src: src}
@@ -68,6 +71,7 @@ func parseText(src string) (e *expr, err error) {
 }
 
 // parseElement parses a single value, as oc.decode does.
+// An empty text is an error. Errors are of type *grammarError.
 func parseElement(src string) (e *expr, err error) {
 	defer catch(&err)
 	p := &interpParser{src: src}
@@ -84,6 +88,7 @@ func (p *interpParser) fail(pos int, text string) failure {
 }
 
 // nest goes one level down into a value; the result comes up again.
+// what is a plural noun for the error.
 func (p *interpParser) nest(what string) func() {
 	if p.depth++; p.depth > maxNesting {
 		panic(p.fail(p.peek().pos, what+" are nested too deep"))
@@ -202,6 +207,7 @@ func (p *interpParser) unescaped(t token) string {
 }
 
 // interpolation parses ${...}: a node or a resolver.
+// Brackets of a[b] stay in parts as text: evalNode joins all parts to one path.
 func (p *interpParser) interpolation() *expr {
 	defer p.nest("interpolations")()
 	start := p.take()
@@ -293,6 +299,7 @@ func (p *interpParser) call(start token) *expr {
 
 // sequence parses elements with commas between; one that is not there is an
 // empty string.
+// The closing token is left to the caller.
 func (p *interpParser) sequence(end tokenType) (items []*expr) {
 	for more := true; more; more = p.accept(tokComma) {
 		e := &expr{kind: exprValue, value: newText("")}
@@ -339,6 +346,7 @@ func (p *interpParser) quoted() *expr {
 }
 
 // dict reads {key: value, ...}; keys keep their type.
+// Keys may repeat: the later value counts when the tree is evaluated.
 func (p *interpParser) dict() *expr {
 	p.take()
 	e := &expr{kind: exprDict}

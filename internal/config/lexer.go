@@ -118,7 +118,8 @@ func (s *tokenStream) accept(typ tokenType) bool {
 
 // rule matches a prefix of what is left.
 type rule struct {
-	typ     tokenType
+	typ tokenType
+	// anchored at the start by match; an empty match counts as none
 	pattern *regexp.Regexp
 }
 
@@ -170,6 +171,7 @@ func sign(s string) int {
 }
 
 // unescape drops every other character of a run of escapes.
+// s must consist of pairs: a backslash and the character that it quotes.
 func unescape(s string) string {
 	b := make([]byte, 0, len(s)/2)
 	for i := 1; i < len(s); i += 2 {

@@ -10,6 +10,7 @@ type mergeError struct {
 	kind string
 	text string
 	key  string // the key that struct mode refuses
+	// the keys beside it, for a suggestion; nil unless kind is "unknown-key"
 	near []string
 }
 
@@ -57,6 +58,7 @@ func (m *merger) mergeInto(dest, src *Node, structMode bool) error {
 
 // mergeKey merges one key. Mappings and lists merge, everything else is replaced;
 // src becomes part of dest.
+// An old value that is an interpolation to a scalar, or to nothing yet, is replaced.
 func (m *merger) mergeKey(dest, key, src *Node, structMode bool) error {
 	old := dest.child(keyOf(key))
 	if old != nil && old.Interpolation() {
@@ -84,6 +86,7 @@ func (m *merger) mergeKey(dest, key, src *Node, structMode bool) error {
 }
 
 // set assigns a value to a key as an override does.
+// A list takes only an index that it has: it never grows. The error is a *mergeError.
 func (m *merger) set(container *Node, key string, value *Node, structMode bool) error {
 	if err := checkText(value); err != nil {
 		return err
@@ -109,6 +112,7 @@ func (m *merger) set(container *Node, key string, value *Node, structMode bool) 
 }
 
 // checkText refuses malformed interpolations anywhere in a value.
+// A key that is null is refused, too. The error is a *mergeError.
 func checkText(n *Node) error {
 	if n.kind == String && strings.Contains(n.text, "${") {
 		if _, err := parseText(n.text); err != nil {
@@ -132,6 +136,8 @@ func checkText(n *Node) error {
 // adds what is not.
 // What stands in the way of a dotted key, such as a number, is replaced by a mapping
 // where force allows it.
+// Without force a key that does not exist is a *mergeError of the kind "unknown-key". On an
+// error cfg may be changed in part.
 func (m *merger) update(cfg *Node, key string, value *Node, force bool) error {
 	parts := splitKey(key)
 	at := cfg

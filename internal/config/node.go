@@ -62,11 +62,12 @@ type Entry struct {
 
 // Node is a value of a configuration tree: a scalar, a mapping or a list.
 // Nodes that Compose and Resolve return must not be changed.
-// They may be read by several goroutines once nothing composes any more.
+// A lookup in a large mapping builds its index, so goroutines that share a tree need a lock.
 type Node struct {
 	kind Kind
 	// a scalar: true or false, decimal digits, Python's repr of a float, or the string itself
-	text    string
+	text string
+	// of a Map, in the order in which keys first came; a merge keeps the place of a key
 	entries []Entry
 	index   map[nodeKey]int // entries by key; nil in small maps
 	items   []*Node
@@ -88,6 +89,7 @@ func (n *Node) Origin() Origin { return n.origin }
 func (n *Node) Bool() (value, ok bool) { return n.text == "true", n.kind == Bool }
 
 // Int returns the value of an Int that fits 64 bits.
+// ok is false for a larger one: Digits has those.
 func (n *Node) Int() (int64, bool) {
 	i, err := strconv.ParseInt(n.text, 10, 64)
 	return i, n.kind == Int && err == nil
@@ -341,6 +343,7 @@ func (n *Node) root() *Node {
 }
 
 // keyIn returns how a node is called in its parent.
+// "" for a root, "[2]" within a list. It searches the parent, so use it for messages only.
 func (n *Node) keyIn() string {
 	if n.parent == nil {
 		return ""
@@ -359,6 +362,7 @@ func (n *Node) keyIn() string {
 }
 
 // fullKey is the path of a node as omegaconf writes it: a.b[0].c
+// "" for a root.
 func (n *Node) fullKey() string {
 	path := ""
 	for ; n.parent != nil; n = n.parent {
@@ -376,6 +380,7 @@ func (n *Node) fullKey() string {
 }
 
 // scalarEqual compares two scalars; an integer equals the float of its value.
+// Two NaNs are equal here, unlike in Python.
 func scalarEqual(a, b *Node) bool {
 	if a.kind == Float && b.kind == Int || a.kind == Int && b.kind == Float {
 		return parseFloat(a.text) == parseFloat(b.text)

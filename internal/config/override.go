@@ -22,6 +22,8 @@ type overrideParser struct {
 const maxNesting = 200
 
 // parseOverride parses one command-line argument.
+// Errors are of type *Error and of the kind "override-syntax" or, for a call,
+// "override-function".
 func parseOverride(line string) (o *override, err error) {
 	defer catch(&err)
 	p := &overrideParser{line: line}
@@ -411,6 +413,7 @@ const maxSweepRuns = 1000
 // sweepRuns lists the overrides of every run that sweeps over a,b,c stand for;
 // the last override varies fastest, and a later override of a key replaces an
 // earlier one. Overrides of hydra itself are left out.
+// Its errors only cost a hint: refuseSweeps drops them.
 func sweepRuns(overrides []*override) ([][]string, error) {
 	var keys []string
 	values := map[string][]string{}

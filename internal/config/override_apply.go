@@ -74,6 +74,7 @@ func (c *composer) checkHydraOverride(full *Node, o *override) error {
 }
 
 // overrideFailed words what went wrong with a value override.
+// The result is always an *Error that points into the override, whatever err is.
 func (c *composer) overrideFailed(o *override, err error) error {
 	var me *mergeError
 	var re *resolveError
@@ -124,6 +125,8 @@ func (c *composer) keyHint(key string, me *mergeError) string {
 
 // elsewhere suggests the keys of that name below the top, of which there are
 // few.
+// "" where there is none or more than three: a longer list would not help. Keys of the hydra
+// node are left out.
 func elsewhere(full *Node, name string) string {
 	var found []string
 	var walk func(n *Node, path string)
@@ -224,6 +227,7 @@ func (c *composer) renameOverrides() {
 
 // renameKeys moves renamed keys of a file to the keys of today. Where the file
 // has both, the values of today's key win.
+// root is changed in place, with a warning for each key that moved.
 func (c *composer) renameKeys(root *Node) error {
 	for _, r := range c.opts.Renames {
 		old := root.Lookup(r.From)

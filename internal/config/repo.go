@@ -26,8 +26,9 @@ type repo struct {
 
 // file is a loaded config file.
 type file struct {
-	path     string // without extension
-	source   Source
+	path   string // without extension
+	source Source
+	// how errors and origins name the file
 	display  string
 	root     *Node  // a Map or List; never nil
 	header   string // package of the "# @package" line; read only where hasHdr is true
@@ -56,6 +57,7 @@ func fileName(configPath string) string {
 }
 
 // groupExists tells whether any source has a folder of that name.
+// A folder that cannot be looked up counts as absent. The first answer is kept.
 func (r *repo) groupExists(group string) bool {
 	if known, ok := r.groups[group]; ok {
 		return known
@@ -88,6 +90,8 @@ func (r *repo) find(configPath string) *Source {
 }
 
 // load reads a config; nil without error where no source has it.
+// Each call returns the same file: whoever changes its tree changes it for all. The error is
+// an *Error with the source line, and is not kept: the next call reads again.
 func (r *repo) load(configPath string) (*file, error) {
 	if f, ok := r.loaded[configPath]; ok {
 		return f, nil
@@ -151,6 +155,7 @@ func (r *repo) read(source Source, configPath string) (*file, error) {
 
 // readLimited reads a file that may be anything: it never reads more than the
 // limit.
+// Errors are of type *Error and of the kind "config-unreadable".
 func readLimited(fsys fs.FS, name, display string) ([]byte, error) {
 	fail := func(format string, args ...any) error {
 		return &Error{Kind: "config-unreadable", Message: fmt.Sprintf(format, args...), Origin: Origin{File: display}}
@@ -190,12 +195,14 @@ func rootCause(err error) error {
 }
 
 // headerSize is how much of a file Hydra searches for a header.
+// It counts characters, not bytes.
 const headerSize = 512
 
 // headerLine is a line that may be a package directive.
 var headerLine = regexp.MustCompile(`^\s*#\s*@`)
 
 // packageHeader reads the "# @package" lines at the top of a file.
+// Of several packages the last one counts. Other @ lines are ignored if they are well formed.
 func packageHeader(display string, data []byte) (pkg string, found bool, err error) {
 	if len(data) > 4*headerSize {
 		data = data[:4*headerSize]
@@ -234,6 +241,7 @@ func packageHeader(display string, data []byte) (pkg string, found bool, err err
 }
 
 // options lists the configs of a group over all sources, sorted.
+// nil where no source has the group. A folder that cannot be read counts as empty.
 func (r *repo) options(group string) []string {
 	return r.list(group, func(dir string, e fs.DirEntry, s Source) (string, bool) {
 		if name, ok := strings.CutSuffix(e.Name(), ".yaml"); ok && !isDir(s, path.Join(dir, e.Name()), e) {
@@ -283,6 +291,8 @@ func (r *repo) list(group string, pick func(dir string, e fs.DirEntry, s Source)
 }
 
 // withLine adds the source line that an error's origin points at.
+// It changes the error in place and returns it. Errors of overrides, or without a line number,
+// pass as they are.
 func (r *repo) withLine(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Line != "" || e.Origin.Line == 0 {
@@ -315,7 +325,8 @@ func (r *repo) searchPath() string {
 
 // Group is a folder of options over all sources.
 type Group struct {
-	Name    string // path with slashes; "" is the root, whose options are primary configs
+	Name string // path with slashes; "" is the root, whose options are primary configs
+	// sorted by name; never empty
 	Options []Option
 }
 
@@ -328,11 +339,13 @@ type Option struct {
 
 // Groups lists all groups of the sources with their options, sorted. Hydra's
 // own groups are not among them.
+// A group comes before the groups below it. Only the first maxGroups are listed.
 func Groups(sources []Source) []Group {
 	return newRepo(sources).allGroups()
 }
 
 // maxGroups bounds the walk over folders, which links can make endless.
+// The list ends there without an error: it serves help and suggestions.
 const maxGroups = 2000
 
 // allGroups leaves out hydra's folders and hidden ones, and folders without configs.
@@ -361,6 +374,7 @@ func (r *repo) allGroups() []Group {
 }
 
 // option describes a config for people, by the first comment of its file.
+// A file that cannot be opened has no comment.
 func (r *repo) option(configPath, name string) Option {
 	o := Option{Name: name}
 	source := r.find(configPath)
@@ -379,6 +393,7 @@ func (r *repo) option(configPath, name string) Option {
 }
 
 // firstComment reads only the beginning of a file.
+// "" where a value comes before any comment, or no comment stands in the first 4096 bytes.
 func firstComment(h fs.File) string {
 	head := make([]byte, 4096)
 	n, _ := h.Read(head)

@@ -70,6 +70,7 @@ func (r *resolver) parse(text string) (*expr, error) {
 // deref follows a node that is an interpolation to its value: a node of the
 // tree, or a new one that has the same parent. memo holds the nodes that are
 // being resolved.
+// memo may be nil. The error is a *resolveError without the place of n, which at adds.
 func (r *resolver) deref(n *Node, memo map[*Node]bool) (v *Node, err error) {
 	if !n.Interpolation() {
 		return n, nil
@@ -378,6 +379,7 @@ func wrapTypeError(err error) error {
 func (n *Node) treeContainer() bool { return n.container() && !n.literal }
 
 // selectOne looks a key up without resolving.
+// nil without an error where the key, or the index, does not exist.
 func selectOne(c *Node, key string, o selectOptions) (*Node, error) {
 	var v *Node
 	if c.kind == List {
@@ -398,6 +400,7 @@ func selectOne(c *Node, key string, o selectOptions) (*Node, error) {
 }
 
 // listIndex reads the index of a list.
+// It may be negative or too large: callers check it.
 func listIndex(s string) (int, bool) {
 	i, err := strconv.Atoi(strings.TrimSpace(s))
 	return i, err == nil

@@ -192,6 +192,7 @@ func plant(n *Node) {
 }
 
 // dict finds the mapping that oc.dict.keys and oc.dict.values are about.
+// key is the argument as it was written, for resolveValues.
 func (c *call) dict() (d *Node, key string) {
 	key = c.text()
 	v, err := c.r.selectValue(c.parent, key, selectOptions{throwMissing: true, throwFailure: true})
@@ -214,6 +215,7 @@ func (c *call) dict() (d *Node, key string) {
 }
 
 // resolveKeys is oc.dict.keys.
+// Keys keep their types and the order of the mapping.
 func resolveKeys(c *call) *Node {
 	d, _ := c.dict()
 	list := newList()

@@ -33,6 +33,7 @@ func (c *Config) resolver() *resolver {
 }
 
 // hydraValue resolves a value of the hydra node; null where it is not there.
+// The error points at the value, or at the hydra node if the key does not exist.
 func (c *Config) hydraValue(path string) (*Node, error) {
 	v, err := c.resolver().selectValue(c.Hydra, "."+path, selectOptions{throwFailure: true})
 	if err != nil {
@@ -51,6 +52,7 @@ func (c *Config) hydraValue(path string) (*Node, error) {
 // Run resolves hydra.run.dir and what goes with it, and makes
 // hydra.runtime.output_dir known to interpolations. Later calls return the same
 // Run.
+// It makes no folder: the caller does. Only success is kept, so a failed call may be repeated.
 func (c *Config) Run() (Run, error) {
 	if c.run != nil {
 		return *c.run, nil
@@ -85,6 +87,7 @@ func (c *Config) Run() (Run, error) {
 }
 
 // record makes the files that Hydra writes into hydra.output_subdir.
+// Interpolations stay as they were written. The map is nil where output_subdir is null.
 func (c *Config) record() (map[string][]byte, error) {
 	subdir, err := c.hydraValue("output_subdir")
 	if err != nil || subdir.kind == Null {
@@ -131,6 +134,7 @@ func (c *Config) resolveTree(root *Node) (*Node, error) {
 
 // addJobEnv adds the variables of hydra.job.env_set to the mapping that
 // Options.JobEnv names. Variables that the mapping has already stay.
+// A JobEnv that names no mapping is ignored.
 func (c *Config) addJobEnv(root *Node) error {
 	set, target := c.Hydra.Lookup("job.env_set"), root.Lookup(c.opts.JobEnv)
 	if c.opts.JobEnv == "" || set == nil || target == nil || target.kind != Map {
@@ -171,6 +175,7 @@ func (c *Config) View(resolve, hydra bool) (*Node, error) {
 }
 
 // lenient resolves what it can.
+// It never fails. An interpolation that leads to a mapping or list stays as it was written.
 func (r *resolver) lenient(n *Node) *Node {
 	if !n.container() {
 		if v, err := r.deref(n, nil); err == nil && !v.container() {
@@ -244,6 +249,8 @@ func (c *composer) setRuntime(cfg *Config, groups *groupOverrides) error {
 }
 
 // overrideDirname joins the job's overrides into a name for a directory.
+// They are sorted, so their order on the command line does not matter. Overrides of hydra
+// itself and those of exclude_keys are left out.
 func (c *composer) overrideDirname(hydra *Node) (string, error) {
 	text := func(key string) (string, error) {
 		v, err := c.resolve.selectValue(hydra, ".job.config.override_dirname."+key, selectOptions{throwFailure: true})
