@@ -16,6 +16,8 @@ import (
 // analysis of files and not the files; false where path is something else. It has
 // sums alone, so that a question about regions, devices or processes is not for it.
 // Durations under ncu stand in where there is no timeline, and a note says so.
+// Rows are sorted by GPU time, the largest first. An analysis that cannot be read counts as
+// none.
 func kernelsOfAnalysis(path string, q timeline.Query, more *Request) (report.Printable, bool) {
 	if filepath.Base(path) != runs.ResultName {
 		path = filepath.Join(path, runs.ResultName)
@@ -47,6 +49,7 @@ func kernelsOfAnalysis(path string, q timeline.Query, more *Request) (report.Pri
 
 // kernelRow is a kernel of an analysis. Without a timeline it has the launch that
 // was counted, with its duration under ncu.
+// Times are in ns, TimePct is in percent of the GPU time.
 func kernelRow(k *analysis.Kernel) timeline.KernelRow {
 	grid, block := narrowed(k.Grid), narrowed(k.Block)
 	row := timeline.KernelRow{Name: k.Name, ShortName: k.Short, TotalNS: k.TotalNS, Calls: k.Calls, MeanNS: k.MeanNS, MedianNS: k.MedianNS,

@@ -22,8 +22,9 @@ import (
 // Either Drawn or In is used. The caller calls Done once, after the last use of In.
 type AnalysisInput struct {
 	// In is complete: every path in it exists and was recognized.
-	In     analysis.Input
-	Drawn  string   // a result.json that is taken as it is
+	In    analysis.Input
+	Drawn string // a result.json that is taken as it is
+	// a run's own folder, that of a result.json, or NAME.deepprof for files and packs
 	Folder string   // where the reports belong
 	Origin string   // of files and packed runs: see analysis.Source
 	names  []string // of the files, as the result has them
@@ -35,6 +36,7 @@ type AnalysisInput struct {
 
 // Scope takes what the command line says of the part to count.
 // Without either the scope of the run, or the default of the analysis, stays.
+// Errors are UsageErrors. Call it before Result.
 func (a *AnalysisInput) Scope(regions []string, whole bool) error {
 	switch {
 	case len(regions) == 0 && !whole:
@@ -79,6 +81,7 @@ func (a *AnalysisInput) Result(ctx context.Context, categories func() (*analysis
 // MayReplace refuses to replace the analysis of other files in a folder that
 // nobody named: report.sqlite and report.ncu-rep both belong into
 // report.deepprof, and so do the files of that name in other folders. Whoever adds a file, or has made one anew, means that folder.
+// nil also where the earlier analysis cannot be read. The error is a UsageError.
 func (a *AnalysisInput) MayReplace(dir string) error {
 	if a.Drawn != "" || dir == a.In.Run {
 		return nil
@@ -107,6 +110,7 @@ func (a *AnalysisInput) MayReplace(dir string) error {
 
 // originOf is a digest of the folder that a file lies in.
 // It tells folders apart without storing a path of the user.
+// It has 16 hexadecimal digits. Links are followed, so that one folder has one digest.
 func originOf(path string) string {
 	dir := filepath.Dir(path)
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -155,6 +159,8 @@ func OpenInput(ctx context.Context, command, version string, paths []string) (*A
 }
 
 // openRun takes a run, or a folder that holds reports.
+// Reports of a folder that is not laid out like a run go into a folder of the working
+// directory.
 func openRun(ctx context.Context, command, version, path string, kind Kind) (*AnalysisInput, error) {
 	a := &AnalysisInput{Folder: path, command: command, Done: func() {}}
 	dir := path
@@ -205,6 +211,7 @@ func isFile(path string) bool {
 
 // MayWrite refuses to fill a folder of somebody else's with reports: one that
 // is neither the run itself, nor empty, nor made by an earlier analysis.
+// dir is where reports go, own is the folder of the input. The error is a UsageError.
 func MayWrite(dir, own string) error {
 	if dir == own {
 		if _, err := os.Stat(filepath.Join(dir, runs.ManifestName)); err == nil {

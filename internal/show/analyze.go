@@ -50,6 +50,7 @@ type Analyzed struct {
 
 // Do analyzes what the paths name and writes the reports. What is wrong with the
 // request comes back as a UsageError, before anything slow starts.
+// It changes a.Paths: names become paths. Nothing is written where Print is set.
 func (a *Analysis) Do(ctx context.Context) (*Analyzed, error) {
 	if err := NameAll(a.Paths); err != nil {
 		return nil, err
@@ -104,6 +105,7 @@ func (a *Analysis) Do(ctx context.Context) (*Analyzed, error) {
 }
 
 // check refuses what cannot be done with an input.
+// Errors are UsageErrors. It changes in: the scope and the counted model.
 func (a *Analysis) check(in *AnalysisInput) error {
 	if err := a.Model.count(in); err != nil {
 		return err
@@ -119,6 +121,7 @@ func (a *Analysis) check(in *AnalysisInput) error {
 
 // writeReports fills a folder; own is that of the input, perhaps a run, whose manifest
 // is kept true.
+// A folder that cannot be written is a UsageError, because --output names another.
 func writeReports(ctx context.Context, dir, own string, r *analysis.Result) (err error) {
 	if dir == own {
 		_, err = folder.Rewrite(ctx, dir, r)

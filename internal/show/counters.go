@@ -66,6 +66,8 @@ func openCounters(ctx context.Context, path, view string, opts ncurep.Options, m
 
 // openReports opens the reports of a source. One of several that cannot be read
 // is a warning.
+// If none can be read it closes everything and returns all errors. What one report lost is
+// added to more, which makes After fail unless Partial is set.
 func openReports(src *source, opts ncurep.Options, more *Request) (*counted, error) {
 	readers := make([]*ncurep.Reader, len(src.files)) // nil for one that cannot be read
 	var errs []error
@@ -178,6 +180,7 @@ func (c *counted) keeps(r *ncurep.Result, q *timeline.Query) bool {
 
 // see remembers the ranges that were open, for the answer to an expression
 // that matches none of them.
+// Each stack is kept once, with all its outer parts, in the order in which they came.
 func (c *counted) see(s nvtx.State) {
 	add := func(style nvtx.Style, stack []nvtx.Range) {
 		if !slices.ContainsFunc(c.seen, func(x nvtx.Seen) bool { return x.Style == style && slices.Equal(x.Stack, stack) }) {
@@ -196,6 +199,7 @@ func (c *counted) see(s nvtx.State) {
 
 // explainEmpty refuses an expression that no range of the launches matches, with the nearest
 // ones. It needs that keeps saw every result.
+// The error is a UsageError.
 func (c *counted) explainEmpty(rows int, region string) error {
 	if rows > 0 || region == "" {
 		return nil
@@ -208,6 +212,7 @@ func (c *counted) explainEmpty(rows int, region string) error {
 
 // launchesOfCounters shows what was counted, in the order of the reports; Top keeps the
 // first and counts the others. Several reports of a run are one list.
+// Times are those under ncu, in ns.
 func launchesOfCounters(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	c, err := openCounters(ctx, path, "launches", ncurep.Options{}, more)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 
 // OpenExport opens what the arguments name.
 // Region is an NVTX expression; "" takes everything. The analysis is made at most once, when a format asks for it. The caller calls done.
+// done is nil only together with an error. Without a region the whole input is exported, with
+// loading and warm-up, unlike in reports.
 func OpenExport(ctx context.Context, name, version string, args []string, region string, categories func() (*analysis.Categories, error)) (*export.Source, func(), error) {
 	in, err := OpenInput(ctx, "export "+name, version, args)
 	if err != nil {

@@ -83,6 +83,7 @@ func showFLOPs(ctx context.Context, req *Request) (*Answer, error) {
 
 // flopsOfRun reads what a run counted, and notes for which shape; nil where path is no run. A
 // run without a count, of a command say, is an error.
+// The shape of the note is the one that the run counted, not the one of the request.
 func flopsOfRun(ctx context.Context, path string) (*flops.Report, []string, error) {
 	kind, err := Recognize(path)
 	dir := path

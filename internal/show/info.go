@@ -63,6 +63,7 @@ func reportsOf(dir, path string) []report.Fact {
 }
 
 // infoOfCounters reads the whole report, because damage inside results is found only there.
+// Metrics are not decoded. What is lost makes After fail unless Partial is set.
 func infoOfCounters(path string, more *Request) (report.Printable, error) {
 	r, err := ncurep.Open(path, ncurep.Options{NoMetrics: true})
 	if err != nil {

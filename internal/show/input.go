@@ -49,6 +49,7 @@ func inspect(path string) (fs.FileInfo, error) {
 
 // Recognize tells what a path holds.
 // A folder is Folder whatever it holds. An empty file is an error, not a Kind.
+// It reads little of a file and never blocks. A path that does not exist is a UsageError.
 func Recognize(path string) (Kind, error) {
 	f, err := format.Recognize(path)
 	if err != nil {
@@ -90,6 +91,8 @@ func noReport(command, path string) error {
 
 // named gives the path that a person means: a file or folder, or a run of the
 // store ./runs by its id or as "latest".
+// A path that exists wins over a run of that name. A name that is neither comes back as it is:
+// the reader says that it does not exist.
 func named(path string) (string, error) {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return path, nil
@@ -122,12 +125,14 @@ type source struct {
 	files []string // one, but for the counters of a run
 	dir   string   // the folder or the unpacked run that holds them; "" for a file that was named
 	done  func()   // gives it back
+	// a note for people; nil where there is only one
 	which []string // which of several files is read
 }
 
 // choose leaves the timeline of a rank, by its number, or of a file, by its name;
 // "" takes the one that the details of the result are about.
 // It leaves one file in s.files.
+// An unknown part is a UsageError that names the timelines there are.
 func (s *source) choose(part string) error {
 	if len(s.files) == 1 && part == "" {
 		return nil
@@ -154,6 +159,8 @@ var packed = map[Kind][]runs.FileKind{Timeline: {runs.TimelineFile, runs.Timelin
 
 // locate gives what a view reads: path itself, or what a run folder or a packed
 // run holds. The caller calls done when it has read it.
+// An error leaves nothing unpacked. A file that is named comes back whatever it holds: the
+// caller compares its kind with what it wants.
 func locate(ctx context.Context, path string, want Kind) (*source, error) {
 	kind, err := Recognize(path)
 	s := &source{kind: kind, files: []string{path}, done: func() {}}
@@ -181,6 +188,7 @@ func locate(ctx context.Context, path string, want Kind) (*source, error) {
 
 // notes are what holds for every view of a run.
 // A run that replayed a recording says so in every view.
+// A manifest that cannot be read gives no note and no error.
 func (s *source) notes() []string {
 	if s.dir == "" {
 		return s.which
@@ -228,6 +236,8 @@ func within(dir, file string) string {
 
 // find gives the files of a run folder, or of any folder, that a view reads: all
 // timelines, and of a run all counters. Messages name the folder as path.
+// Errors are UsageErrors. Several reports of counters that lie loose in a folder are refused,
+// because nothing says that they belong together.
 func find(dir, path string, want Kind) ([]string, error) {
 	for _, found := range candidates(dir, want) {
 		switch {

@@ -20,6 +20,7 @@ import (
 
 // showLayers shows the modules of a model. Work that a CUDA graph replayed counts
 // where it was captured.
+// Top cuts the table at the end; a row of work in no stage comes last.
 func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) (report.Printable, error) {
 	f, src, err := openTimeline(ctx, path, "layers", r)
 	if err != nil {
@@ -120,6 +121,8 @@ func analyzed(src *source) (*analysis.Result, error) {
 
 // usesOf gives what the counters of a result tell of the launches in regions, outside
 // nested ones; nothing without a result.
+// Paths are region paths; "" is work in no region. The file must stay open only until it
+// returns.
 func usesOf(ctx context.Context, f *nsys.File, res *analysis.Result, q timeline.Query) (func(paths []string) analysis.Use, error) {
 	none := func([]string) analysis.Use { return analysis.Use{} }
 	if res == nil {
@@ -204,6 +207,7 @@ func stepsOf(ctx context.Context, r *Request) (*Answer, error) {
 // addSizes gives steps the sizes that annotation told, where there are as many of them as
 // steps of decode in the timeline: else nobody knows which belongs to which. Only one process
 // may have told any.
+// Steps stay without sizes, and without an error, where the numbers do not match.
 func addSizes(steps []timeline.StepRow, src *source) error {
 	if src.dir == "" {
 		return nil

@@ -33,6 +33,7 @@ const (
 
 // modelWork gives the FLOPs that the modules of a row ask for, and the MFU of that. A
 // file without a run has none, and no reason either.
+// replays are by region path: how often each captured range was replayed.
 func modelWork(src *source, res *analysis.Result, rows []timeline.RegionRow, replays map[string][]float64) (of func(*timeline.LayerRow) modelUse, err error) {
 	if src.dir == "" {
 		return func(*timeline.LayerRow) modelUse { return modelUse{} }, nil
@@ -143,6 +144,8 @@ func (w *layerWork) ranAtOnce(path string, calls int64, captured int) int64 {
 
 // replayedWork is what captured calls did, each as often as it was replayed. Captures
 // that differ are told apart by their order, which has to be that of one process.
+// captured are FLOPs of each capture, replays how often each ran. ok is false where they
+// cannot be matched.
 func replayedWork(captured, replays []float64, inOrder bool) (flops float64, ok bool) {
 	if len(replays) == 0 {
 		return 0, true

@@ -82,6 +82,7 @@ func showMetrics(ctx context.Context, r *Request) (*Answer, error) {
 
 // metricFilter keeps the metrics that --metric names, and remembers those that it
 // was held against, for an answer without rows.
+// Call it once for each request: it starts a new set of names.
 func (r *Request) metricFilter() (func(string) bool, error) {
 	re, err := regexp.Compile(r.Metric)
 	if err != nil {
@@ -155,6 +156,8 @@ func noSuchMetric(pattern string, names []string) string {
 }
 
 // metricRows streams the counters, so that a large report is never held.
+// Rows are in the order of the reports, and of the metrics within a launch. The names of
+// opts.Metrics are checked again, because CSV is read whole.
 func metricRows(c *counted, q *timeline.Query, opts ncurep.Options) iter.Seq[*report.MetricRow] {
 	return func(yield func(*report.MetricRow) bool) {
 		for name, r := range c.results {
@@ -181,6 +184,7 @@ func metricRows(c *counted, q *timeline.Query, opts ncurep.Options) iter.Seq[*re
 
 // openReport opens a .ncu-rep itself: no other input holds what --dump and --raw
 // print, and several reports do not make one page.
+// The caller calls done once. An error leaves nothing open.
 func openReport(ctx context.Context, path, view string, opts ncurep.Options) (r *ncurep.Reader, done func(), err error) {
 	src, err := locate(ctx, path, Counters)
 	if err != nil {
@@ -212,6 +216,7 @@ func (more *Request) dump(ctx context.Context, path string, opts ncurep.Options)
 }
 
 // rawPage prints the raw page of ncu, in units that suit each value or in base units.
+// Warnings are told after the page, because reading it finds them.
 func (more *Request) rawPage(ctx context.Context, path string) (*Answer, error) {
 	units := more.Units
 	if units != "auto" && units != "base" {

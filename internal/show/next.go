@@ -39,6 +39,7 @@ why.`,
 
 // startedBy is the command line that made a run or a packed run; nil for files.
 // An error is taken for "not known": the view then prints no command lines.
+// The first element is the program. The run is closed again before it returns.
 func startedBy(ctx context.Context, paths []string) []string {
 	if len(paths) != 1 {
 		return nil

@@ -25,6 +25,7 @@ func ofResult(name string, table func(*analysis.Result) report.Printable) func(c
 
 // result reads or makes the result of the paths, and notes what it lacks.
 // A result.json of another schema, or a damaged one, is made anew from the captures.
+// Analyze must be set unless the only path is a folder with a result that can be read.
 func (r *Request) result(ctx context.Context, command string) (*analysis.Result, error) {
 	var result *analysis.Result
 	var err error

@@ -29,6 +29,8 @@ func (c *Comparison) Differs() bool {
 // for all reports of a run. An empty path of a tool is the newest that is found.
 // It cannot tell, which is a UsageError, where no tool gave anything to compare
 // with.
+// The Comparison comes with that error where tools ran and every check was skipped; with other
+// errors it is nil. A report that deepprof itself cannot read keeps the error of its reader.
 func SelfCheck(ctx context.Context, path, nsysPath, ncuPath string) (*Comparison, error) {
 	path, err := named(path)
 	if err != nil {

@@ -50,6 +50,7 @@ type View struct {
 // A Request is what is asked of a view. NewRequest has the defaults.
 // It serves one answer: NewRequest makes another. Not safe for concurrent use.
 type Request struct {
+	// Answer replaces names by paths in place; views of the store ignore it
 	Paths []string // files, runs, or names of runs in the store
 	// Resolve gives the path that a name of a file or a run stands for; nil takes
 	// the path as a person means it: a file, a run of ./runs, or "latest".
@@ -112,6 +113,7 @@ func (e *partialError) Error() string {
 
 // whole fails where the answer lacks something of the files, unless Partial says that this is
 // enough. It is asked last, because damage is found while rows are read.
+// It never returns notes. Losses are in the order in which the files were opened.
 func (r *Request) whole() ([]string, error) {
 	var lost []string
 	for _, f := range r.losses {
@@ -141,6 +143,8 @@ type Analyzer func(ctx context.Context, command string, paths []string) (*analys
 
 // NewRequest has the defaults of all parameters. A front end sets what was given, and its
 // names in Given.
+// The zero Request is of no use: an empty MinGap or Sort is refused, and Given must not be
+// nil.
 func NewRequest() *Request {
 	return &Request{MinGap: "1us", Listing: Listing{Store: runs.DefaultRoot, Sort: "-created"}, Compared: Compared{MinEffect: "2%"}, Units: "auto", Shape: flops.Shape{Prompt: 512, New: 32, Batch: 1}, Given: map[string]bool{}}
 }
@@ -170,6 +174,8 @@ func (a *Answer) Close() {
 
 // After is what there is to say once the answer was written: notes, or that
 // nothing could be found and why.
+// Ask it after the table or the page was written: before that, no rows count as written. Notes
+// of the steps before an error come back with it.
 func (a *Answer) After() (notes []string, err error) {
 	for _, f := range a.after {
 		more, err := f()
@@ -183,6 +189,8 @@ func (a *Answer) After() (notes []string, err error) {
 
 // A UsageError is the caller's: a wrong parameter, or a path that does not hold
 // what the view shows.
+// Commands end with exit code 2 for it, and the REST API answers 400, or 404 where the cause
+// is a path that does not exist.
 type UsageError struct{ err error }
 
 // Error is that of the mistake itself.
@@ -256,6 +264,8 @@ func (r *Request) filters() string {
 
 // query translates the parameters of views of launches; everything wrong with
 // them is found here.
+// Errors are UsageErrors. That an expression of Region matches nothing is found later, when
+// the ranges are known.
 func (r *Request) query() (timeline.Query, error) {
 	q := timeline.Query{Top: r.Top, Devices: r.Devices, Processes: r.Processes, Captured: r.Captured, Shorten: cxx.Short}
 	var err error
@@ -288,6 +298,7 @@ func (r *Request) query() (timeline.Query, error) {
 
 // wrongInput words the refusal of an input that lacks what a view shows, and names what has
 // it.
+// It is never nil. For CSV it reads the file again, to tell CSV of a tool from any other text.
 func wrongInput(path string, kind Kind, view string) error {
 	if kind == CSV {
 		if err := noReport("show "+view, path); err != nil {

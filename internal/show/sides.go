@@ -30,6 +30,7 @@ type SideLoader struct {
 // pack, or files of nsys and ncu joined by commas. Every run and every repeat of a
 // run is one sample.
 // Runs keep the order of the arguments, repeats follow their run.
+// One argument that cannot be read fails the whole side. Nothing stays open.
 func (l *SideLoader) Side(ctx context.Context, args []string) ([]compare.Run, error) {
 	var side []compare.Run
 	for _, arg := range args {
@@ -162,6 +163,7 @@ func readConfig(path string) map[string]string {
 
 // flatten writes leaves under their dotted keys. Lists are one value, printed by Go: they are
 // compared as a whole.
+// out is filled in place; an empty mapping leaves nothing in it.
 func flatten(prefix string, value any, out map[string]string) {
 	tree, ok := value.(map[string]any)
 	if !ok {
@@ -174,6 +176,7 @@ func flatten(prefix string, value any, out map[string]string) {
 }
 
 // Measured reads a run; one without a timeline has the times of its processes.
+// Wall is in seconds, one sample for each attempt that was timed.
 func (l *SideLoader) Measured(ctx context.Context, dir string) ([]compare.Run, error) {
 	m, err := runs.ReadManifest(dir)
 	if err != nil {

@@ -63,6 +63,7 @@ func headers(t *nsys.StatsTable) []string {
 
 // statsKernels takes the rows of a kernel summary. A cell without a number counts as 0 in its
 // row, with a warning that names the line.
+// Rows are sorted by total time, the largest first. A column that is missing is an error.
 func statsKernels(path string, t *nsys.StatsTable, q timeline.Query) (report.Printable, error) {
 	var rows timeline.Rows[timeline.KernelRow]
 	facts := slices.Clone(t.Warnings)

@@ -165,6 +165,7 @@ func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
 }
 
 // CompareOptions checks how a request wants its sides compared, before anything is read.
+// The error is a UsageError. Seed is left 0: only the command line sets it.
 func (r *Request) CompareOptions() (compare.Options, error) {
 	effect, err := compare.ParseEffect(r.MinEffect)
 	switch {
@@ -217,6 +218,8 @@ func (c *Compared) Keep(made *compare.Comparison) {
 
 // resolveSide puts files in the place of names: baselines of the store, then what
 // resolve finds.
+// It changes names in place. Here a baseline wins over a file or run of its name; in
+// SideLoader.one the file wins.
 func (r *Request) resolveSide(names []string) error {
 	for i, name := range names {
 		if path := compare.BaselineFile(r.Listing.Store, name); path != "" {

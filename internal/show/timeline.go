@@ -23,6 +23,7 @@ import (
 
 // openTimeline opens what a view of the timeline reads; done of the source gives
 // it back.
+// An error leaves nothing open. Of several timelines it opens the one that Part names.
 func openTimeline(ctx context.Context, path, view string, more *Request) (*nsys.File, *source, error) {
 	src, err := locate(ctx, path, Timeline)
 	if err != nil {
@@ -59,6 +60,8 @@ type answer interface {
 // viewTimeline answers a view with one of the questions that a file answers. Launches and gaps
 // of a run are narrowed to its scope. The file stays open until the table was made; a stream
 // holds what it needs.
+// ask gets the query after it was narrowed; table gets what ask returned, also where it is
+// empty.
 func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Query, more *Request,
 	ask func(*nsys.File, context.Context, timeline.Query) (T, error),
 	table func(T) report.Printable) (report.Printable, error) {
@@ -91,6 +94,7 @@ func viewTimeline[T answer](ctx context.Context, path, view string, q timeline.Q
 
 // explainEmpty says why there is nothing to show where that is an error: an
 // expression that no range matches, or a file that lost all of it.
+// With Partial a file that lost everything is no error: the table is empty then.
 func explainEmpty(ctx context.Context, f *nsys.File, more *Request, warnings []fact.Fact) error {
 	if len(f.Lost()) > 0 {
 		if more.Partial {
@@ -166,6 +170,8 @@ func kernelsOfRun(ctx context.Context, path string, q timeline.Query, more *Requ
 // scope narrows a question to the part of a run that its reports are about, and
 // says so of what is shown. The result is that of the run; nil where there is
 // none, and lost is what a result that cannot be read takes away.
+// It changes q.Region, but not where Region was given or Whole is set. about are notes for
+// people.
 func (s *source) scope(ctx context.Context, f *nsys.File, q *timeline.Query, shown, lost string, more *Request) (result *analysis.Result, about []string, err error) {
 	if s.dir == "" {
 		return nil, nil, nil
@@ -272,6 +278,7 @@ func showLaunches(ctx context.Context, path string, q timeline.Query, more *Requ
 }
 
 // showGaps shows when the GPU ran nothing; without All gaps are summed by cause and region.
+// MinGap is a duration of Go; a gap of exactly that length is shown.
 func showGaps(ctx context.Context, path string, q timeline.Query, more *Request) (report.Printable, error) {
 	d, err := time.ParseDuration(more.MinGap)
 	if err != nil || d < 0 {

@@ -34,6 +34,7 @@ var (
 )
 
 // launchParams choose launches, of a timeline or of counters.
+// more come last in the help. The slice is new on every call.
 func launchParams(more ...Param) []Param {
 	return append([]Param{topParam, regionParam, kernelParam, deviceParam, processParam, partParam, partialParam}, more...)
 }
@@ -133,6 +134,7 @@ func Views() []View {
 }
 
 // ofLaunches answers a view of launches: parameters are checked before the path is opened.
+// The answer holds no open file: show closes what it opened before it returns.
 func ofLaunches(show func(context.Context, string, timeline.Query, *Request) (report.Printable, error)) func(context.Context, *Request) (*Answer, error) {
 	return func(ctx context.Context, r *Request) (*Answer, error) {
 		q, err := r.query()
