@@ -86,6 +86,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 
 // printAnalyzed prints the result itself where it was not written, else one screen of
 // it and where it lies.
+// Warnings of printed JSON go to the error stream, so that the data stays valid.
 func printAnalyzed(s streams, made *show.Analyzed) error {
 	var told []fact.Fact
 	for _, w := range made.Told {
@@ -112,6 +113,7 @@ func printAnalyzed(s streams, made *show.Analyzed) error {
 // incomplete fails where an input was lost, wholly or in part, and nobody said
 // that the rest is enough, and where timelines are of different programs.
 // The reports have been written by then. The first loss is named; the reports list all.
+// --partial does not excuse timelines of different programs: their sums would mean nothing.
 func incomplete(r *analysis.Result, partial bool) error {
 	if lost := r.Incomplete(); len(lost) > 0 && !partial {
 		return &failure{exitNothing, fmt.Errorf("analyze: %s; take the rest with --partial", message.Text(lost[0].Fact))}
@@ -124,6 +126,8 @@ func incomplete(r *analysis.Result, partial bool) error {
 
 // analyzeFiles makes the result of what a view is asked to show.
 // It is the Analyzer that views, comparisons and the server share.
+// Kernels are sorted by the rules of ./conf and the shipped ones: --config-dir does not reach
+// it. Everything that was opened or unpacked is closed when it returns.
 func analyzeFiles(ctx context.Context, command string, paths []string) (*analysis.Result, error) {
 	in, err := show.OpenInput(ctx, command, readVersion().String(), paths)
 	if err != nil {
@@ -158,6 +162,7 @@ type modelFlags struct {
 }
 
 // register adds them to the flags of analyze.
+// Prompt and new have no default, and 0 means not given: a guess would give a wrong MFU.
 func (m *modelFlags) register() {
 	number := func(to *int64, name string, value int64, help string) {
 		m.names = append(m.names, name)
@@ -178,6 +183,7 @@ func (m *modelFlags) register() {
 }
 
 // given is the shape with the names of the flags that were given.
+// Call it once, after the flags were parsed: it appends to Given.
 func (m *modelFlags) given() show.ModelShape {
 	for _, name := range m.names {
 		if m.flags.Changed(name) {

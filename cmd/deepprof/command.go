@@ -17,6 +17,7 @@ import (
 )
 
 // streams are where a command writes: data to out, everything else to err.
+// No command closes them.
 type streams struct{ out, err io.Writer }
 
 // A command is one row of the command table.
@@ -28,6 +29,7 @@ type command struct {
 	args    cobra.PositionalArgs // nil takes any
 	// setup registers the flags and returns what runs. It is nil for a command
 	// that only has commands below it.
+	// It runs once for each tree, before the flags are parsed.
 	setup    func(*pflag.FlagSet, streams) func(context.Context, []string) error
 	complete func(args []string, word string) ([]string, cobra.ShellCompDirective) // of arguments; nil has none
 	sub      []command
@@ -46,6 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // root is the command tree.
+// Every call makes a new tree, because flags hold their values in it.
 func root(s streams) *cobra.Command {
 	c := build(&command{
 		use:   "deepprof",
@@ -120,6 +123,7 @@ func build(c *command, s streams) *cobra.Command {
 }
 
 // helpOn is the command help; cobra's own answers a typo with exit code 0.
+// A name that does not exist ends with exit code 2.
 func helpOn(cc *cobra.Command, args []string) error {
 	of, rest, err := cc.Root().Find(args)
 	switch {
@@ -136,6 +140,7 @@ func helpOn(cc *cobra.Command, args []string) error {
 const emptyValue = "deepprof_empty_value"
 
 // takesEmpty marks flags for which the empty text is a value.
+// Call it after the flags were registered: a name that the set lacks is ignored.
 func takesEmpty(fs *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		if f := fs.Lookup(name); f != nil {
@@ -147,6 +152,7 @@ func takesEmpty(fs *pflag.FlagSet, names ...string) {
 // notEmpty refuses a flag that was given the empty text, as an unset variable of
 // a shell does: it would read as a flag that was not given. Flags marked with
 // takesEmpty take it.
+// If several are empty the last one is named.
 func notEmpty(cc *cobra.Command) error {
 	var name string
 	cc.Flags().Visit(func(f *pflag.Flag) {
@@ -170,6 +176,7 @@ func notEmpty(cc *cobra.Command) error {
 
 // noSuchCommand answers a command that was called without, or with an unknown,
 // command below it.
+// Without arguments it prints the help, and the exit code is 0.
 func noSuchCommand(cc *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cc.Help()
@@ -185,6 +192,7 @@ func noSuchCommand(cc *cobra.Command, args []string) error {
 
 // flagError names the nearest flag for one that does not exist.
 // ErrHelp passes: cobra prints the help for it.
+// All other errors become a failure with exitUsage.
 func flagError(cc *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
@@ -207,6 +215,7 @@ func flagError(cc *cobra.Command, err error) error {
 
 // plainValue words a value that is no number without the names of Go's
 // functions.
+// An error about anything else comes back as it is.
 func plainValue(err error) error {
 	var value *pflag.InvalidValueError
 	var number *strconv.NumError
@@ -233,6 +242,7 @@ func noArgs(_ *cobra.Command, args []string) error {
 }
 
 // exactly asks for the named arguments, no more and no fewer.
+// The names are only for messages: they say what is missing.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {

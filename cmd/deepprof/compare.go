@@ -66,14 +66,18 @@ type comparing struct {
 	streams streams
 	config  configFlags
 
-	asked                 *show.Request // the sides, and what is compared
+	asked *show.Request // the sides, and what is compared
+	// rules and files of rules, in the order in which they were given
 	gates                 []string
 	self, all             bool
 	json, csv, md, github bool
 	html, junit, gitlab   string
-	repeats               int
-	ignore                bool
-	options               compare.Options
+	// runs of each command for --run; 0 where it was not given
+	repeats int
+	// --ignore-blockers; timelines sets it too, where there is no driver
+	ignore bool
+	// Seed comes from its flag; check fills in the rest
+	options compare.Options
 }
 
 // The flags of the sides and of what is compared are those of the view, which the
@@ -146,6 +150,7 @@ func (c *comparing) run(ctx context.Context, args []string) error {
 
 // cannotCompare makes what a reader could not read the caller's error, whatever
 // its own exit code elsewhere.
+// An interrupt, and a failure with another code than exitNothing, pass as they are.
 func cannotCompare(err error) error {
 	var f *failure
 	if errors.Is(err, context.Canceled) || errors.As(err, &f) && f.code != exitNothing {
@@ -155,6 +160,7 @@ func cannotCompare(err error) error {
 }
 
 // gateExit: the verdicts of the rules are on the screen already.
+// nil stands for no gate. A gate that cannot tell ends with 2, as the help says.
 func gateExit(g *compare.Gate) error {
 	switch {
 	case g == nil || g.Outcome == compare.Pass:
@@ -166,6 +172,7 @@ func gateExit(g *compare.Gate) error {
 }
 
 // check reads the flags and the rules.
+// It reads no run and fills in c.options. Every error ends with exit code 2.
 func (c *comparing) check(args []string) ([]compare.Rule, error) {
 	options, err := c.asked.CompareOptions()
 	if err != nil {
@@ -212,6 +219,7 @@ func count(flags ...bool) (n int) {
 }
 
 // sides reads both, or runs them.
+// Samples keep the order in which runs were named, or were made.
 func (c *comparing) sides(ctx context.Context, l *show.SideLoader, args []string) (base, fresh []compare.Run, err error) {
 	if c.repeats > 0 {
 		return c.measure(ctx, l, args)
@@ -228,6 +236,7 @@ func (c *comparing) sides(ctx context.Context, l *show.SideLoader, args []string
 }
 
 // write writes the files that were asked for, all or none.
+// The page draws the first run of each side. A path that cannot be written is exit code 2.
 func (c *comparing) write(made *compare.Comparison, base, fresh []compare.Run) error {
 	var files []report.Output
 	for _, f := range []struct {
@@ -254,6 +263,7 @@ func (c *comparing) write(made *compare.Comparison, base, fresh []compare.Run) e
 }
 
 // Annotations of GitHub go to the error stream, so that data stays data.
+// check has made sure that at most one format is set.
 func (c *comparing) print(made *compare.Comparison) error {
 	if c.github {
 		if err := report.GateGitHub(c.streams.err, made); err != nil {
@@ -334,6 +344,7 @@ func baselineCommand() command {
 }
 
 // The same process given twice counts once, with a note.
+// args are the name and the runs. A baseline of that name is replaced.
 func setBaseline(ctx context.Context, s streams, store string, args []string) error {
 	if len(args) < 2 {
 		return usagef("baseline set %s: RUN is missing", args[0])

@@ -19,7 +19,8 @@ import (
 
 // shells are the shells that completion can be generated for.
 var shells = []struct {
-	name  string
+	name string
+	// the command line that installs the script, for the help
 	setup string
 	write func(*cobra.Command, io.Writer) error
 }{
@@ -85,6 +86,7 @@ func manCommand() command {
 }
 
 // writeMan writes a page for a command and for each below it.
+// Hidden commands get no page. Pages that exist are replaced.
 func writeMan(c *cobra.Command, dir string) error {
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
 	if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(manPage(c)), 0o644); err != nil {
@@ -103,6 +105,7 @@ func writeMan(c *cobra.Command, dir string) error {
 
 // manDate is that of the source where a build says it, so that the same source
 // gives the same page.
+// SOURCE_DATE_EPOCH is in seconds; one that is no number is ignored.
 func manDate() string {
 	if n, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
 		return time.Unix(n, 0).UTC().Format(time.DateOnly)

@@ -30,6 +30,7 @@ func (c *configFlags) register(f *pflag.FlagSet) {
 
 // plan composes, resolves and decodes, and prints what composing found odd. What is
 // wrong with the configuration ends with exitUsage.
+// Warnings are printed only where there is a plan.
 func (c *configFlags) plan(s streams, overrides []string) (*plan.Composed, error) {
 	p, err := c.Plan(overrides)
 	if err != nil {
@@ -101,6 +102,7 @@ does that. Exit code 2 where composition fails.`,
 }
 
 // originsOf lists the values of a tree with the places they were written in.
+// A list and an empty mapping are one row each. Rows are in the order of the tree.
 func originsOf(root *config.Node) []report.Value {
 	var rows []report.Value
 	root.Walk(func(path string, n *config.Node) bool {
@@ -200,6 +202,7 @@ func printDoubts(s streams, doubts plan.Problems) int {
 }
 
 // planOptions are those of a run of the plan, under the eyes of a watcher.
+// Categories, IgnoreBlockers and Recording are left to the caller.
 func planOptions(p *plan.Composed, w *terminal.Watcher) pipeline.Options {
 	o := runOptions(w)
 	o.Plan, o.Config, o.Files, o.Dir = p.Plan, p.Root.YAML(), p.Run.Record, p.Run.Path
@@ -207,6 +210,7 @@ func planOptions(p *plan.Composed, w *terminal.Watcher) pipeline.Options {
 }
 
 // complete offers groups, options and keys for the word of an override.
+// The flags of the line count, such as --config-dir; overrides before the word do not.
 func (c *configFlags) complete(_ []string, word string) ([]string, cobra.ShellCompDirective) {
 	words, final, open := c.Complete(word)
 	directive := cobra.ShellCompDirectiveDefault

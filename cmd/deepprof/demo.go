@@ -75,6 +75,7 @@ unless --html names a page.`,
 // openRecording opens a packed run, the bundled one where path is "".
 // The caller calls the function that comes back; the copy of a bundled recording is
 // removed as soon as it is unpacked.
+// A recording that cannot be opened ends with exit code 2.
 func openRecording(ctx context.Context, path string, bundled []byte) (*runs.Run, func(), error) {
 	if path == "" {
 		f, err := os.CreateTemp("", format.TempName("demo")+"*"+runs.PackExt)
@@ -96,6 +97,7 @@ func openRecording(ctx context.Context, path string, bundled []byte) (*runs.Run,
 }
 
 // demoCompare compares the bundled baselines.
+// page is "" for none. Both sides are in the binary, so it needs neither a store nor a GPU.
 func demoCompare(s streams, page string) error {
 	var sides [2][]compare.Run
 	for i, recorded := range []struct {
@@ -120,6 +122,8 @@ func demoCompare(s streams, page string) error {
 }
 
 // playCommand stands in for nsys or ncu where there is none, or no GPU.
+// It ends with the exit code, or the signal, of the recorded tool; with 1 where the recording
+// cannot be read.
 func playCommand() command {
 	return command{
 		use: "play RECORDING [ARG...]", short: "Play a recording of 'run --record' in the place of nsys or ncu", hidden: true, raw: true,

@@ -33,6 +33,8 @@ and Nsight Compute. An export covers all of it, with loading and warm-up, unless
 }
 
 // formatCommand is the command of one format.
+// Notes are printed also where the export fails. The name of the file goes to the error
+// stream, because out may carry the data.
 func formatCommand(f export.Format) command {
 	return command{
 		use: f.Name + " PATH...", short: f.Short, long: f.Long, args: atLeast("PATH"),

@@ -48,16 +48,18 @@ func collectOften() []byte {
 
 // Exit codes, the same for every command.
 const (
-	exitNo          = 1 // the answer is no: a regression, a blocker, a difference
-	exitUsage       = 2 // usage or configuration
-	exitWorkload    = 3 // the workload failed
-	exitNothing     = 4 // nothing usable was captured, or could be read
+	exitNo       = 1 // the answer is no: a regression, a blocker, a difference
+	exitUsage    = 2 // usage or configuration
+	exitWorkload = 3 // the workload failed
+	exitNothing  = 4 // nothing usable was captured, or could be read
+	// as a shell reports Ctrl-C; also for the other signals that stop a run
 	exitInterrupted = 130
 )
 
 // A failure is an error that ends the program with a code of its own. Its
 // error is nil where everything there is to say has been printed already.
 type failure struct {
+	// an exit code, never 0
 	code int
 	err  error
 }
@@ -70,6 +72,7 @@ func (f *failure) Error() string {
 	return f.err.Error()
 }
 
+// Unwrap may return nil: then there is nothing left to print.
 func (f *failure) Unwrap() error { return f.err }
 
 // usage marks an error as the caller's: wrong arguments or configuration.

@@ -25,6 +25,8 @@ const comparedFolder = ".compared"
 
 // measure runs two commands in turns, A B B A, so that a machine that warms up or
 // is loaded for a while treats both alike, and gives what was measured.
+// base are the samples of A, fresh those of B. Overrides of the user come last and win over
+// ours. An error ends it at once: the runs made before stay in the store.
 func (c *comparing) measure(ctx context.Context, l *show.SideLoader, args []string) (base, fresh []compare.Run, err error) {
 	overrides, a, b, err := c.commands(args)
 	if err != nil {
@@ -51,6 +53,7 @@ func (c *comparing) measure(ctx context.Context, l *show.SideLoader, args []stri
 }
 
 // commands parts what stands after -- into the two commands.
+// Neither command is empty. Errors end with exit code 2.
 func (c *comparing) commands(args []string) (overrides, a, b []string, err error) {
 	dash := c.flags.ArgsLenAtDash()
 	if dash < 0 {
@@ -69,6 +72,7 @@ func (c *comparing) commands(args []string) (overrides, a, b []string, err error
 
 // timelines turns the timeline off where there is no nsys: wall times are compared
 // then. Without a driver CUDA is not traced, and a program's own ranges are.
+// It gives overrides; nil where both tools are found.
 func (c *comparing) timelines(ctx context.Context) []string {
 	var finder tool.Finder
 	if _, err := finder.Find(ctx, tool.Spec{Name: tool.Nsys}); err != nil {
@@ -85,6 +89,7 @@ func (c *comparing) timelines(ctx context.Context) []string {
 // once makes one run and reads it.
 // A run that did not end well stops the comparison: a side with failed runs would be
 // compared with fewer samples than asked for.
+// Of two overrides of one key the later one counts.
 func (c *comparing) once(ctx context.Context, l *show.SideLoader, w *terminal.Watcher, overrides []string) ([]compare.Run, error) {
 	p, err := c.config.Plan(overrides)
 	if err != nil {

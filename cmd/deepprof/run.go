@@ -107,6 +107,7 @@ everything that was started.`,
 
 // printSbatch writes the batch script for the command line without the flag that
 // asked for it.
+// It takes os.Args as they are, so that all flags and overrides of this call reach the job.
 func printSbatch(s streams, command []string) error {
 	argv := slices.DeleteFunc(slices.Clone(os.Args), func(arg string) bool { return arg == "--print-sbatch" })
 	script, ok := workload.Sbatch(argv, command)
@@ -131,6 +132,8 @@ func withCommand(f *pflag.FlagSet, args []string) []string {
 // ended prints what came of a run and chooses the exit code.
 // summary is nil where no run was made. Steps, the summary of the result and the last
 // line share one screen.
+// An error that a run with a summary ended with comes back as it is; else the error is a failure
+// with the exit code.
 func ended(s streams, w *terminal.Watcher, summary *pipeline.Summary, err error) error {
 	w.Clear()
 	var blocked *doctor.BlockedError
@@ -173,6 +176,7 @@ func ended(s streams, w *terminal.Watcher, summary *pipeline.Summary, err error)
 }
 
 // verdict is the exit code of a run: the first step that went wrong decides.
+// Only steps that failed count. nil where none did.
 func verdict(summary *pipeline.Summary) error {
 	if summary.Status == runs.StatusInterrupted {
 		return &failure{code: exitInterrupted}
@@ -191,6 +195,7 @@ func verdict(summary *pipeline.Summary) error {
 }
 
 // runOptions are what every run gets from its watcher and from this process.
+// Plan and Dir are left to the caller.
 func runOptions(w *terminal.Watcher) pipeline.Options {
 	return pipeline.Options{Version: readVersion().String(), Argv: os.Args, Interrupts: w.Interrupts, Progress: w.Progress, Say: w.Say}
 }

@@ -31,6 +31,7 @@ func runsCommand() command {
 }
 
 // storeFlag names the folder that holds runs.
+// The default is relative to the working directory.
 func storeFlag(f *pflag.FlagSet) *string {
 	return f.String("store", runs.DefaultRoot, "the `DIR` that holds the runs")
 }
@@ -86,6 +87,7 @@ func runsListCommand() command {
 
 // withRun opens the run that a person means.
 // The run is closed when do returns; a packed one is unpacked for that long.
+// ref is what runs.Resolve takes. An unknown run ends with exit code 2; an error of do passes.
 func withRun(ctx context.Context, store, ref string, do func(*runs.Run) error) error {
 	path, err := runs.Resolve(store, ref)
 	if err != nil {
@@ -99,6 +101,7 @@ func withRun(ctx context.Context, store, ref string, do func(*runs.Run) error) e
 }
 
 // verified says how many files were compared and how many are not there to be.
+// files are the rows of the manifest, none of which differs.
 func verified(files []runs.FileRow) string {
 	left := 0
 	for _, f := range files {
@@ -304,6 +307,7 @@ func runsPackCommand() command {
 // packOld packs the old runs of a store. With remove nothing but what --redact
 // takes out may be lost, so that .nsys-rep files are packed.
 // age counts from the creation of a run, not from its end.
+// into is the folder of the packs; "" is the store.
 func packOld(ctx context.Context, s streams, store, older, into string, remove, asJSON bool, o runs.PackOptions) error {
 	age, err := runs.ParseAge(older)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 )
 
 // serveCommand serves until a signal ends it. An address that others reach needs a token.
+// A store that was not named need not exist yet. MaxUpload is in bytes.
 func serveCommand() command {
 	return command{
 		use: "serve", short: "Show the run store in a browser, and answer REST under /api/v1",

@@ -14,6 +14,7 @@ import (
 )
 
 // An output is how a table is printed.
+// The zero value prints a table for people, without a pager.
 type output struct {
 	json, csv, md bool
 	noPager, all  bool
@@ -81,6 +82,7 @@ func (o *output) print(s streams, t report.Printable) error {
 }
 
 // printLines writes to the error stream, wrapped to its terminal.
+// A failed write is ignored: these lines are not the answer.
 func printLines(s streams, lead string, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintln(s.err, report.Wrap(lead+line, terminal.Width(s.err), "  "))
@@ -89,9 +91,11 @@ func printLines(s streams, lead string, lines []string) {
 
 // readableRows are those that a person goes through; a view with more sums them
 // up.
+// --all, and a number of rows that was asked for, turn this off.
 const readableRows = 1000
 
 // printText writes a table for people, through a pager where it may be long.
+// The width is read first, because a pager is written to through a pipe.
 func (o *output) printText(s streams, t report.Printable) error {
 	width := terminal.Width(s.out)
 	if !o.all && !o.whole {
@@ -106,6 +110,7 @@ func (o *output) printText(s streams, t report.Printable) error {
 }
 
 // paged lets write print through a pager where the command may print much.
+// write runs once, with a pager or without.
 func (o *output) paged(out io.Writer, write func(io.Writer) error) error {
 	if o.noPager || !o.pages {
 		return write(out)
@@ -171,6 +176,8 @@ func viewCommand(v show.View) command {
 }
 
 // registerParam makes a flag of a parameter.
+// The default of the flag is what r holds now. A type without a flag panics when the tree is
+// built, so every test that runs a command finds it.
 func registerParam(fs *pflag.FlagSet, p show.Param, r *show.Request) {
 	switch v := p.Value(r).(type) {
 	case *string:
@@ -192,6 +199,7 @@ func registerParam(fs *pflag.FlagSet, p show.Param, r *show.Request) {
 
 // answer prints an answer and what there is to say after it.
 // The error of After, such as a damaged input, comes after everything was printed.
+// The caller closes a.
 func (o *output) answer(s streams, a *show.Answer) error {
 	var err error
 	lead := "note: "

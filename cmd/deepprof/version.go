@@ -14,11 +14,14 @@ import (
 
 // version is what `deepprof version --json` prints.
 type version struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"` // absent in builds outside a checkout
+	// of the module: a tag, a pseudo-version or "(devel)"; "unknown" without build information
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"` // absent in builds outside a checkout
+	// RFC 3339 in UTC
 	Time     string `json:"commit_time,omitempty"`
 	Modified bool   `json:"modified"` // the checkout had changes
 	Go       string `json:"go"`
+	// operating system/architecture, in Go's words
 	Platform string `json:"platform"`
 }
 
