@@ -58,6 +58,7 @@ func (h harmlessWriter) Write(p []byte) (int, error) {
 var boldSequences = []string{"\x1b[1m", "\x1b[0m"}
 
 // harmless writes control and direction characters as escapes.
+// Text without such characters comes back as it is. A byte that is not UTF-8 becomes \xNN.
 func harmless(s string) string {
 	if strings.IndexFunc(s, controls) < 0 && utf8.ValidString(s) {
 		return s
@@ -96,6 +97,7 @@ func controls(r rune) bool {
 // Paged lets write print through the pager of the user. Output that is no terminal
 // is not paged.
 // write runs once, also where no pager can be started.
+// An error is that of write, or says that the program of the pager was not found.
 func Paged(out io.Writer, write func(io.Writer) error) error {
 	terminal, ok := fileOf(out)
 	if _, height := Size(out); height == 0 || !ok {

@@ -71,6 +71,8 @@ func takesEscapes() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM
 // Summarize prints one screen, of which some rows are used already, partly by
 // warnings, and the path of the report.
 // A stream that is no terminal gets the whole summary without escapes.
+// used counts rows of the screen; shown are the warnings that stand in them and are not
+// repeated. An empty path means that there is no page.
 func Summarize(out io.Writer, r *analysis.Result, path string, used int, shown []fact.Fact) error {
 	width, height := Size(out)
 	o := report.SummaryOptions{Report: path, Shown: shown, Log: height == 0}

@@ -101,6 +101,7 @@ func NewWatcher(ctx context.Context, w io.Writer) (*Watcher, context.Context) {
 }
 
 // Progress rewrites one line, cut to the width; without a terminal it prints nothing.
+// The Watcher has no lock: its callers take care that Progress, Say and Clear come one by one.
 func (x *Watcher) Progress(line string) {
 	if !x.live {
 		return
