@@ -27,6 +27,8 @@ var errLoad = errors.New("the load failed")
 
 // drive starts what sends requests. Change, where it is not nil, has the last word
 // about the built-in client.
+// Without a load of ours it waits for the traffic of others. A load command that cannot be
+// started is found later, by healthy.
 func (s *served) drive(ctx context.Context, change func(*load.Options)) error {
 	l := s.Load
 	switch l.Kind {
@@ -74,6 +76,7 @@ func (s *served) clientOptions(ctx context.Context) (load.Options, error) {
 }
 
 // firstModel asks the server which model it has.
+// The error wraps errLoad.
 func (s *served) firstModel(ctx context.Context) (string, error) {
 	status, text, err := Call(ctx, http.MethodGet, strings.TrimSuffix(s.Base, "/")+"/v1/models", "", 10*time.Second)
 	var list struct{ Data []struct{ ID string } }
@@ -103,6 +106,8 @@ func (s *served) healthy() error {
 }
 
 // hold waits for a time in which the server and the load must go on.
+// done is asked about every 50 ms and ends the wait early; nil never does. nil comes back also
+// when the time is over. The end of ctx is returned as its cause.
 func (s *served) hold(ctx context.Context, d time.Duration, done func() bool) error {
 	for until := time.Now().Add(d); time.Now().Before(until); {
 		select {
@@ -147,6 +152,8 @@ func (s *served) answers(ctx context.Context, window string) error {
 }
 
 // warmUp drives the server until what its clients see holds still.
+// Three intervals of a second must agree. Load that is still unsteady at WarmupLimit is a
+// warning; no token at all wraps errLoad. Without a client of ours it only waits.
 func (s *served) warmUp(ctx context.Context) error {
 	began := time.Now()
 	defer func() { s.record.Warmup = time.Since(began).Seconds() }()
@@ -205,6 +212,8 @@ func (s *served) target() load.Target {
 }
 
 // measure holds a window open and notes what the clients saw in it.
+// From and To are in ns on the clock of the client, or since the start of the window without
+// one. The window is recorded also when it was cut short by an error.
 func (s *served) measure(ctx context.Context, name string, kind load.WindowKind, d time.Duration, report string) error {
 	w := load.Window{Name: name, Kind: kind, Report: report}
 	began := time.Now()
@@ -275,6 +284,8 @@ func (s *served) judgeRequests(name string, stats load.Stats) {
 }
 
 // gauge reads a value of /metrics; nil where there is none.
+// The first sample of that name counts, whatever its labels are. Every call is a request of at
+// most 5 seconds.
 func (s *served) gauge(ctx context.Context, name string) *float64 {
 	if name == "" {
 		return nil

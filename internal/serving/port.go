@@ -26,6 +26,7 @@ func Address(text string) string {
 
 // Taken tells that somebody answers at the address of a URL before the server is
 // started, and who: "" where that cannot be told.
+// It only looks: the port may be taken a moment later.
 func Taken(ctx context.Context, text string) (holder string, taken bool) {
 	address := Address(text)
 	if dial(ctx, address) != nil {

@@ -40,6 +40,7 @@ type Server struct {
 	o      Options
 	cancel context.CancelFunc // asks it to end, then kills it
 	ended  chan struct{}
+	// written before ended is closed, and read only after that; so is err
 	result tool.Ended
 	err    error // it could not be started
 
@@ -125,6 +126,8 @@ func (s *Server) Output() []string {
 
 const keptLines = 20
 
+// line gets each line of both streams. Lines are kept as they may be shown; the text that is
+// waited for is searched in the line as it was printed.
 func (s *Server) line(l tool.Line) {
 	text := tool.Quote(l.Text)
 	if text == "" {
@@ -141,6 +144,7 @@ func (s *Server) line(l tool.Line) {
 	}
 }
 
+// tick ends the server when one of its logs is too long.
 func (s *Server) tick(t tool.Tick) {
 	if s.o.OnTick != nil {
 		s.o.OnTick(t.Elapsed)
@@ -198,6 +202,8 @@ func Ready(ctx context.Context, probe string, limit time.Duration) error {
 // A question tells whether a server is ready, and what it answered.
 type question func(context.Context) (string, bool)
 
+// await asks for the first time after probeEvery. The limit is checked after each answer, so a
+// slow answer may exceed it. A nil ended never fires.
 func await(ctx context.Context, probe string, ask question, limit time.Duration, ended <-chan struct{}) error {
 	for began := time.Now(); ; {
 		select {

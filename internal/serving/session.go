@@ -30,6 +30,7 @@ type Session struct {
 }
 
 // Start begins a window with that report. It returns when nsys collects.
+// The error wraps ErrSessionLost where the session is gone or in another state.
 func (s *Session) Start(ctx context.Context, output string) error {
 	// Without the session, nsys would make an empty one and report success.
 	if err := s.want(ctx, nsys.SessionLaunched); err != nil {
@@ -134,6 +135,7 @@ func (s *Session) run(ctx context.Context, args []string) error {
 
 // Store ends the attempt of a step that started the server, with the files that it
 // left. Those of a window carry its number.
+// It goes on when ctx has ended, so that an interrupted step keeps its files.
 func (m *Measured) Store(ctx context.Context, store *runs.Run, step string) error {
 	folder, files := runs.ServerOf(step), m.Files
 	if m.Requests != nil {
