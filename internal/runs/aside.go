@@ -34,6 +34,8 @@ func (r *Run) SweepFolder(folder string) {
 // into a folder attempt-N below it, before the step is done again: if that
 // fails, what there was is still there. The manifest follows the files. It
 // returns the new folder, "" where there was nothing to move.
+// folder is relative to the run, with slashes. After an error some files may have moved while
+// the manifest still has their old paths.
 func (r *Run) SetAside(step, folder string) (string, error) {
 	if !localPath(folder) {
 		return "", fmt.Errorf("set aside %q: the path leaves the run directory", folder)
@@ -100,6 +102,7 @@ func (r *Run) moveAside(step, folder, aside string, names []string) error {
 // Move gives files of a step other names, in the manifest too. What is not
 // there is passed over.
 // Paths are relative to the run, with slashes; folders are made as needed.
+// Moves are made in no fixed order, so none may need another.
 func (r *Run) Move(step string, to map[string]string) error {
 	for from, name := range to {
 		if !localPath(from) || !localPath(name) {
@@ -134,6 +137,7 @@ func exists(path string) bool {
 // SetAsideStep keeps what earlier attempts of a step left in its folders, out of the
 // way; it returns where that lies. Its files outside go into its first folder
 // before: the choice of launches stays with the counters that were taken by it.
+// What was set aside before an error comes back with it.
 func (r *Run) SetAsideStep(step string, folders, files []string) (asides []string, err error) {
 	if len(folders) == 0 {
 		return nil, nil
@@ -189,6 +193,8 @@ func (m *Manifest) CapturedAt() time.Time {
 
 // Play takes a step over from a recording: its files, and what the manifest there
 // says of it.
+// It changes the attempts of s in place, so s must be a copy. A file whose hash differs is an
+// error.
 func (r *Run) Play(ctx context.Context, from *Run, s Step) error {
 	last := map[string]int{} // an earlier attempt may have had a file of the same name
 	for i, a := range s.Attempts {

@@ -68,6 +68,7 @@ func IsDiskFull(err error) bool {
 }
 
 // AppendLine adds a line to a text file.
+// It makes the file if needed and does not sync it.
 func AppendLine(path, line string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {

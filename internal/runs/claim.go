@@ -38,8 +38,9 @@ var (
 type claim struct {
 	path  string
 	every time.Duration // see claimBeat
-	mu    sync.Mutex
-	stop  chan struct{}
+	// held while a beat is written, so that none comes after release
+	mu   sync.Mutex
+	stop chan struct{}
 }
 
 // claimText is what a claim says.
@@ -52,6 +53,8 @@ type claimText struct {
 
 // takeClaim creates the claim of a run, and tells whether it replaces that of a
 // process that is gone. The error is ErrRunning where that process lives.
+// The caller calls release once. A claim of another host can make it wait for claimSilence;
+// the end of ctx ends the wait.
 func takeClaim(ctx context.Context, dir string) (c *claim, stale bool, err error) {
 	c = newClaim(dir)
 	if err = c.create(); errors.Is(err, fs.ErrExist) {
@@ -129,6 +132,7 @@ func (c *claim) release() {
 
 // giveWay removes the claim of a process that is gone. Of several that try one
 // succeeds.
+// It may wait for claimSilence. nil also where the claim is gone already.
 func giveWay(ctx context.Context, path string) error {
 	before, err := os.ReadFile(path)
 	if err != nil {
@@ -170,6 +174,7 @@ func removeClaim(path string, text []byte) error {
 }
 
 // watchClaim waits until a claim of another host was silent for long enough.
+// nil also where the claim is gone by now.
 func watchClaim(ctx context.Context, path string, before []byte) error {
 	var c claimText
 	_ = json.Unmarshal(before, &c)
@@ -233,6 +238,7 @@ const (
 )
 
 // self identifies this process.
+// Fields that this system does not tell are zero, as Start outside Linux.
 func self() Owner {
 	o := Owner{PID: os.Getpid(), BootID: bootID()}
 	o.Start, _ = processStart(o.PID)
@@ -279,6 +285,7 @@ func parseStart(stat []byte) (uint64, error) {
 // says from what. The lock decides where it is held; a free lock on this boot
 // is cross-checked with the process, because some network file systems grant
 // every lock.
+// why is for people. It is nil for Alive, and for a run that has ended.
 func liveness(dir string, m *Manifest) (state Liveness, why error) {
 	if m.Status != StatusRunning {
 		return Dead, nil
@@ -312,6 +319,7 @@ func sameHost(host string) bool {
 
 // lockHeld reports whether some process holds the run's lock. It takes the
 // lock shared and only for a moment, and never creates the file.
+// An error means that it cannot be told, as on a file system without locks.
 func lockHeld(dir string) (bool, error) {
 	path := filepath.Join(dir, lockName)
 	if fi, err := os.Lstat(path); err != nil {

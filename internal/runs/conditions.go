@@ -37,6 +37,7 @@ var ConditionColumns = []string{"time", "step", "gpu", "clock_sm_mhz", "clock_me
 const conditionColumnsBefore = 10
 
 // Record is the sample as a row of the file.
+// It has the order of ConditionColumns. The time is in UTC, and an unknown value is "NaN".
 func (c *Condition) Record() []string {
 	num := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	return []string{c.Time.UTC().Format(time.RFC3339Nano), c.Step, strconv.Itoa(c.GPU), num(c.ClockSM), num(c.ClockMem), num(c.PowerW), num(c.TempC), num(c.Utilization), fmt.Sprintf("0x%x", c.Reasons), c.Throttled, num(c.MemoryMiB)}

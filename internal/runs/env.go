@@ -75,8 +75,9 @@ type ToolInfo struct {
 type Collector struct {
 	// Output runs a program to its end and returns its standard output. Its
 	// error should carry what the program said.
-	Output    func(ctx context.Context, path string, args ...string) (stdout []byte, err error)
-	ReadFile  func(path string) ([]byte, error)
+	Output   func(ctx context.Context, path string, args ...string) (stdout []byte, err error)
+	ReadFile func(path string) ([]byte, error)
+	// NAME=value, as os.Environ has them
 	Environ   func() []string
 	Hostname  func() (string, error)
 	User      func() (string, error)

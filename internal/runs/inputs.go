@@ -176,6 +176,7 @@ func describeInfer(p *plan.Plan) *InferInput {
 }
 
 // WriteInputs writes inputs.yaml.
+// The schema of in is ignored: the file gets that of this version.
 func (r *Run) WriteInputs(in Inputs) error {
 	in.Schema = inputsSchemaVersion
 	var b bytes.Buffer
@@ -195,6 +196,7 @@ func (r *Run) ReadInputs() (Inputs, error) {
 
 // describeFiles hashes files, or all plain files below folders, that the
 // workload reads.
+// On an error it returns the files that came before it. The order is that of paths.
 func describeFiles(ctx context.Context, paths ...string) ([]InputFile, error) {
 	var out []InputFile
 	for _, path := range paths {
@@ -256,6 +258,8 @@ const identityHashLimit = 64 << 20
 
 // identifyModel describes a model folder. The identity is a hash over the
 // sorted names and sizes of its files and the contents of those up to 64 MiB.
+// Paths of Files are relative to the folder, with slashes, and sorted. Name is the folder
+// until the caller sets it.
 func identifyModel(ctx context.Context, dir string) (ModelInput, error) {
 	m := ModelInput{Name: dir}
 	paths, err := inputFiles(dir)

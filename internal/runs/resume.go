@@ -14,6 +14,7 @@ import (
 
 // ResumePlan says where a run goes on.
 type ResumePlan struct {
+	// Kept and Redo are in the order of the pipeline and never nil.
 	Kept     []string `json:"kept"`                // steps that stand as they are
 	LastGood string   `json:"last_good,omitempty"` // last step done with its files intact
 	// first step to run; empty: nothing is left to do
@@ -26,6 +27,7 @@ type ResumePlan struct {
 // returns what must run again: a step that is not done, or whose files are not
 // what it left, and every step that needs one of these.
 // It reads every file of every step that is done. It changes nothing.
+// The error is only that of ctx.
 func PlanResume(ctx context.Context, r *Run) (ResumePlan, error) {
 	m := r.Manifest()
 	p := planResume(&m, r.liveness, func(f File) fact.Fact { return contentProblem(ctx, r, f) })
@@ -75,6 +77,7 @@ func stepProblems(s *Step, problem func(File) fact.Fact) []Warning {
 // Verify compares every file that a step stands on with its recorded size and
 // hash, and names those that differ. What packing left out is not there to be
 // compared.
+// Only steps that are done are checked. An error is only that of ctx.
 func Verify(ctx context.Context, r *Run) ([]Warning, error) {
 	m := r.Manifest()
 	var bad []Warning
@@ -112,6 +115,7 @@ func contentProblem(ctx context.Context, r *Run, f File) fact.Fact {
 
 // CanResume says why a path can hold no run that goes on; nil where it may. Ref is
 // what a person called it.
+// A path that cannot be read passes: whoever opens it says what is wrong.
 func CanResume(path, ref string) error {
 	if st, err := os.Stat(path); err == nil && !st.IsDir() {
 		return errors.New("a packed run is a copy and cannot go on; resume the run that it was made of")

@@ -42,6 +42,7 @@ func Secrets(p *plan.Plan, env, argv []string, config []byte) *redact.Values {
 
 // PlanFiles are what a run has from its first moment: the configuration as it was
 // composed, and the typed plan, without the values of secrets.
+// Keys are names of files in the run. own is not changed.
 func PlanFiles(own *plan.Plan, composed []byte) (map[string][]byte, error) {
 	secret := secretEnv(own)
 	config, err := redact.YAML(composed, envKey, secret)
@@ -65,6 +66,7 @@ func WithoutEnv(p *plan.Plan, lines []string) []string {
 
 // RestoreSecrets gives a plan the values that were not recorded: they must be in
 // the environment now.
+// On an error p is not changed.
 func RestoreSecrets(p *plan.Plan) error {
 	env := maps.Clone(p.Pipeline.Workload.Env)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -105,6 +107,7 @@ func (r *Run) Hide(secrets *redact.Values) {
 
 // maxText bounds each sentence in the manifest. A program may print a megabyte
 // without a line feed, and the manifest must fit into what a full disk leaves.
+// It counts characters; a text that was cut ends with three dots more.
 const maxText = 1200
 
 // Text makes words of a foreign program fit for a screen and for the manifest:

@@ -55,6 +55,7 @@ type Spread struct {
 
 // StoreStats computes the statistics of a store. Steps come in the order of
 // the pipeline, as the runs list them.
+// A run that cannot be read is a warning. An error is that of the store itself.
 func StoreStats(root string) (Stats, error) {
 	found, warnings, err := summaries(root)
 	st := Stats{Status: map[Status]int{}, Steps: []StepStats{}, Warnings: warnings}
@@ -141,6 +142,7 @@ func (a *stepSum) add(s *Step, state State) {
 }
 
 // finish does not change the sum.
+// Seconds are of steps that were done, not of failed ones.
 func (a *stepSum) finish() StepStats {
 	row := a.row
 	row.Ended = row.Done + row.Failed + row.Interrupted

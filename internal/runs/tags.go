@@ -28,6 +28,7 @@ type Tags struct {
 
 // ReadTags reads those of a run; none where nobody wrote any, or where they cannot
 // be read: they are for people.
+// A file that breaks the limits counts as none, too.
 func ReadTags(dir string) Tags {
 	t := Tags{Tags: []string{}}
 	data, err := readRegular(filepath.Join(dir, tagsName), maxManifest)
@@ -40,6 +41,8 @@ func ReadTags(dir string) Tags {
 // WriteTags replaces those of a run. The folder changes with it, so that the
 // index of the store notices.
 // It takes no claim: tags may be written while the run goes on. The last writer wins.
+// It sorts t.Tags in place. Its errors are ErrTags, those of ReadManifest, and those of the
+// disk.
 func WriteTags(dir string, t Tags) error {
 	if t.Tags == nil {
 		t.Tags = []string{}
@@ -107,6 +110,7 @@ func Delete(root, name string) error {
 // InStore is the folder of a run by its whole name, or of "latest". Unlike
 // Resolve it never leaves the store. The error is fs.ErrNotExist where there is
 // none.
+// An empty root is DefaultRoot.
 func InStore(root, name string) (string, error) {
 	ids := idsIn(cmp.Or(root, DefaultRoot))
 	if name == "latest" && len(ids) > 0 {
