@@ -56,6 +56,7 @@ func GateOf(p *plan.Plan, code, out string) *Annotation {
 }
 
 // Variables are what annotation adds to an environment; none without one.
+// They are sorted by name. The last PYTHONPATH of env stays, behind ours.
 func (a *Annotation) Variables(env []string) []string {
 	if a == nil {
 		return nil
@@ -78,6 +79,7 @@ func (a *Annotation) Variables(env []string) []string {
 const GatesVariable = "DEEPPROF_ANNOTATE_GATES"
 
 // Install writes the module and makes the folder of the side files.
+// It may be called again: files that are there are replaced.
 func (a Annotation) Install() error {
 	tree, err := fs.Sub(workloads.FS, "annotate")
 	if err != nil {
@@ -119,7 +121,8 @@ type AnnotatedProcess struct {
 	Off   string          `json:"off,omitempty"` // why nothing was annotated: no-nvtx, error
 	Error string          `json:"error,omitempty"`
 	Paths []AnnotatedPath `json:"paths,omitempty"` // of the ranges that deepprof opened
-	Work  []ModuleWork    `json:"work,omitempty"`
+	// the last sums of each place, in the order in which places were first met
+	Work []ModuleWork `json:"work,omitempty"`
 	// Compiled are paths of modules that torch.compile made one range of.
 	Compiled []AnnotatedPath `json:"compiled,omitempty"`
 	Steps    []AnnotatedStep `json:"steps,omitempty"` // in the order in which they began
@@ -169,6 +172,8 @@ type annotateLine struct {
 
 // ReadAnnotated reads the side files in a folder. A folder without any, or none at
 // all, tells that annotation did not get into the program.
+// Processes are sorted by pid. A side file that cannot be read is an error; other files are
+// ignored.
 func ReadAnnotated(dir string) (Annotated, error) {
 	var all Annotated
 	entries, err := os.ReadDir(dir)
@@ -213,6 +218,7 @@ func readAnnotationError(path string, pid int) (AnnotatedProcess, error) {
 }
 
 // readAnnotatedProcess reads one side file. Lines that a kill cut are counted.
+// A line of more than 1 MiB is an error.
 func readAnnotatedProcess(path string, pid int) (AnnotatedProcess, error) {
 	p := AnnotatedProcess{PID: pid}
 	f, err := format.Open(path)

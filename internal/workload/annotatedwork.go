@@ -28,7 +28,8 @@ func keyOf(parts []string) string {
 	return nvtx.Path(stack)
 }
 
-// covers compares names; those that deepprof opened itself without their numbers.
+// covers compares names; those that the program opened itself without their numbers.
+// Both have the same number of parts: callers compare their keys first.
 func (p AnnotatedPath) covers(parts []string) bool {
 	for i, name := range p.Names {
 		got := parts[i]
@@ -80,6 +81,7 @@ func anyPath(processes []AnnotatedProcess, of func(*AnnotatedProcess) []Annotate
 
 // Work gives the work of the modules of a region, of all processes, by the path of the
 // region.
+// nil where annotation noted nothing at that path.
 func (a Annotated) Work() func(path string) []ModuleWork {
 	byKey := map[string][]ModuleWork{}
 	for _, p := range a.Processes {

@@ -33,6 +33,8 @@ func architecture(m plan.Model, start string) (*flops.Model, error) {
 
 // CountFlops counts FLOPs and bytes from the model's config for what the session
 // whose metrics.json lies in dir ran; without one, for what is configured.
+// Of samples that differ the first one counts, with a warning. A metrics.json that cannot be
+// read is no error.
 func CountFlops(p *plan.Plan, start, dir string) (flops.Report, error) {
 	m, err := architecture(p.Model, start)
 	if err != nil {

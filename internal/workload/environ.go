@@ -44,6 +44,8 @@ func Environ(p *plan.Plan) ([]string, error) {
 
 // VisibleDevice gives the device of that index among those that are visible
 // already.
+// visible is a value of CUDA_VISIBLE_DEVICES; its entries, numbers or UUIDs, are taken as they
+// are.
 func VisibleDevice(visible, index string) (string, error) {
 	if visible == "" {
 		return index, nil
@@ -71,6 +73,7 @@ var pythonName = regexp.MustCompile(`^python[0-9.]*$`)
 
 // commandLabel names a program, with the script or module of Python, which
 // alone tells one workload from another.
+// command must not be empty.
 func commandLabel(command []string) string {
 	name := filepath.Base(command[0])
 	if !pythonName.MatchString(name) {

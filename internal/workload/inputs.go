@@ -215,6 +215,7 @@ func patternParts(pattern string) []string {
 // DatasetFiles are the files that a session takes its samples from: those of the
 // list in its order, else those that match the patterns, sorted. Relative paths
 // begin at start. None for generated inputs.
+// A file that several patterns match comes once. Files of a list need not exist.
 func DatasetFiles(d plan.Dataset, start string) ([]string, error) {
 	root := abs(d.Root, start)
 	if root == "" {

@@ -300,6 +300,8 @@ func (s *Shim) Install() error {
 // rank, and that the profiler, whose command has the program at its end. The shim gets
 // the command; env is what ranks have of the launcher. All of them write their own
 // report, unless there is one rank only.
+// The arguments of profiler must end with l.Program. s is changed and must be installed after
+// that.
 func (l *Launch) Behind(s *Shim, profiler tool.Command, outputOption string, env []string) tool.Command {
 	s.Profiler = []string{profiler.Path}
 	for _, arg := range profiler.Args[:len(profiler.Args)-len(l.Program)] {

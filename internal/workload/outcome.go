@@ -63,6 +63,8 @@ const (
 const tracebackLines = 4
 
 // Judge reads what a session left in its folder.
+// mode is one of the modes of a program. error.json goes before the exit code, because a
+// session can fail and still end with 0.
 func Judge(exit tool.Exit, dir, mode string) Verdict {
 	v := Verdict{}
 	metrics, metricsErr := ReadMetrics(dir)

@@ -23,6 +23,8 @@ var allocation = map[string]string{
 // Sbatch is a batch script of Slurm that runs the same command line of deepprof
 // in an allocation of its own. It asks for what the srun in it asks for. False
 // where the command is no srun.
+// argv is the whole command line of deepprof, command what it profiles. The script ends with a
+// line feed.
 func Sbatch(argv, command []string) (string, bool) {
 	l, ok := FindLaunch(command)
 	if !ok || l.Launcher != "srun" {
@@ -93,6 +95,7 @@ func slurmSeconds(text string) int {
 
 // directives are the options of srun that a batch script needs too, in their long
 // form.
+// They keep their order. Options that only srun knows are left out.
 func directives(options []string) []string {
 	takes := launchers[slices.IndexFunc(launchers, func(l launcher) bool { return l.name == "srun" })].values
 	var out []string
