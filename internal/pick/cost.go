@@ -62,6 +62,7 @@ const (
 )
 
 // Passes predicts how often ncu repeats each launch, and says from what.
+// It is at least 1. A set that is not in the table counts as detailed.
 func (c Collect) Passes() (int, []fact.Fact) {
 	n, known := setPasses[c.Set]
 	var from []fact.Fact
@@ -119,6 +120,7 @@ func (c Collect) metricPasses() int {
 
 // A costModel predicts seconds.
 type costModel struct {
+	// repeats of each counted launch; see Passes
 	passes  int
 	program float64 // one run of the program
 	before  int     // launches that the program makes before the first that can be counted

@@ -19,8 +19,9 @@ type Counted struct {
 
 	Mangled, Function, Demangled string
 	Grid, Block                  [3]int32
-	Process, Device              int
-	Context, Stream              int
+	// pid, and CUDA ordinal; Device is -1 where the report does not say
+	Process, Device int
+	Context, Stream int
 	// HasState tells that the report knows which ranges were open.
 	HasState bool
 	State    nvtx.State
@@ -28,6 +29,7 @@ type Counted struct {
 	DurationNS int64   // gpu__time_duration; 0 where it was not collected
 	ClockHz    float64 // of the SMs while it ran; 0 where it was not collected
 
+	// in the order of the report, each name once, and only finite numbers
 	Metrics []MetricValue
 }
 
@@ -39,6 +41,7 @@ type MetricValue struct {
 }
 
 // FromResult takes what is needed from a result of a report.
+// Report is left to the caller.
 func FromResult(r *ncurep.Result) Counted {
 	c := Counted{
 		ID: r.ID, Whole: r.Kind != ncurep.Kernel, Graph: r.Kind == ncurep.Graph, Mangled: r.MangledName, Function: r.FunctionName, Demangled: r.DemangledName,

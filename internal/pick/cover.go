@@ -12,9 +12,10 @@ const coverStarts = 128
 // A candidate is a launch number with the wants that it meets.
 type candidate struct {
 	number int32
-	price  float64
-	meets  wantSet
-	value  float64 // wants for its price
+	// seconds that ncu takes for all launches of the number
+	price float64
+	meets wantSet
+	value float64 // wants for its price
 }
 
 // A wantSet holds wants by their index.
@@ -51,6 +52,7 @@ func (s wantSet) addAll(other wantSet) {
 
 // cover finds numbers that together hold a launch of each want and cost little:
 // of the greedy choices that begin with each number, the cheapest.
+// The numbers are sorted. A want that no number meets is left out without an error.
 func (n *numbers) cover(wants []accepted) []int {
 	list := n.candidates(wants)
 	all := newWantSet(len(wants))
@@ -73,6 +75,7 @@ func (n *numbers) cover(wants []accepted) []int {
 
 // candidates are the numbers worth weighing: of those that meet the same wants
 // the cheapest, and none that another one beats in both.
+// They come with the most wants for their price first, so that coverStarts keeps the best.
 func (n *numbers) candidates(wants []accepted) []candidate {
 	most, different := int32(0), 0
 	for w := range wants {
@@ -120,6 +123,8 @@ func (n *numbers) candidates(wants []accepted) []candidate {
 // greedy takes candidates one by one, first the given one (-1 is none), then the
 // one with the most new wants for its price, and drops those that later ones made
 // unnecessary.
+// taken are indices of list, price is in seconds. all must hold only wants that list can meet:
+// else it would panic.
 func greedy(list []candidate, all wantSet, first int) (taken []int, price float64) {
 	met := newWantSet(64 * len(all))
 	take := func(i int) {

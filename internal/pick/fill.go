@@ -72,6 +72,7 @@ func (c *choice) reason(s step, rank int, have int64, haveIn []int64) Reason {
 
 // along adds the groups that are counted because the filters let them through,
 // and gives their GPU time.
+// Their ranks go on after those of the chosen groups. The time is in ns.
 func (c *choice) along(t *Targets, isChosen, isCounted map[int]bool) int64 {
 	var sum int64
 	rank := len(t.Groups)
@@ -225,6 +226,7 @@ func (c *choice) noteOf(r *runPlan) []fact.Fact {
 }
 
 // leftOut sums what is not counted, by reason, the largest first.
+// Whole graphs, and launches outside the regions, come last, however long they took.
 func (c *choice) leftOut(limits Limits, isCounted map[int]bool) []LeftOut {
 	var why []Reason
 	var groups [][]int // beside why

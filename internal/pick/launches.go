@@ -62,6 +62,7 @@ type names struct {
 	short     string // for people
 }
 
+// A groupKey tells groups apart. gpu is "" unless the timeline has several models of GPU.
 type groupKey struct {
 	ident       string
 	grid, block [3]int32
@@ -86,6 +87,7 @@ type loader struct {
 	shuffle bool // one was launched before the one before it
 }
 
+// add takes launches in the order of the file. One that ends before it starts lasts 0 ns.
 func (l *loader) add(k *timeline.Kernel, from timeline.LaunchedFrom) {
 	s := launchShape{k.Function, k.Config, k.Queue, from.Place, from.Region, from.Thread, k.GraphID(), k.GraphNode != 0}
 	ns := max(0, k.Duration())
@@ -244,6 +246,7 @@ func (l *Launches) matches(match func(nvtx.State) bool) []bool {
 	return out
 }
 
+// nameForms fills in a form that the file lacks from the others; mangled alone stays "".
 func nameForms(mangled, demangled, short string) names {
 	n := names{mangled: mangled, demangled: cmp.Or(demangled, mangled, short), function: short}
 	n.ident = cmp.Or(mangled, demangled, short)
@@ -270,6 +273,7 @@ func (l *Launches) gpuModels() map[int32]string {
 	return byDevice
 }
 
+// groupOf numbers groups from 0, in the order in which they are first met.
 func (l *Launches) groupOf(key groupKey, n *names) int {
 	if i, ok := l.byKey[key]; ok {
 		return i
@@ -280,6 +284,8 @@ func (l *Launches) groupOf(key groupKey, n *names) int {
 	return i
 }
 
+// id has 12 hexadecimal digits. It depends on the key alone, so it is the same in every run of
+// a program.
 func (k *groupKey) id() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%v\x00%v\x00%s", k.ident, k.grid, k.block, k.gpu))
 	return hex.EncodeToString(sum[:6])

@@ -18,7 +18,8 @@ func (n *names) collective() bool {
 
 // patterns are kernel names of a configuration: exact ones, or regex:...
 type patterns struct {
-	key  string // the setting that they come from
+	key string // the setting that they come from
+	// form of the names; "" compares with every form
 	base string
 	list []pattern
 }
@@ -67,6 +68,7 @@ func (p *patterns) forms(n *names) []string {
 }
 
 // match tells whether any pattern selects the kernel, and remembers which.
+// All patterns are tried, also after a hit, because unmatched tells of each.
 func (p *patterns) match(n *names) bool {
 	found := false
 	for i := range p.list {

@@ -24,6 +24,7 @@ type numbering struct {
 
 // accepted are launches that have the same number in every run, any of which will do, with
 // these numbers.
+// Both lists have the same length and order.
 type accepted struct {
 	launches []int
 	numbers  []int32
@@ -165,6 +166,8 @@ func (c *choice) typicalWants(groups []int) []want {
 }
 
 // typical lists the first launches of a group that are near its median.
+// There are maxAccept at most, in the order of the launches. The list is kept: do not change
+// it.
 func (c *choice) typical(g int) []int {
 	if list := c.typicals[g]; list != nil {
 		return list
@@ -216,6 +219,7 @@ func groupsOf(wants []want) []int {
 // byNumber finds launch numbers that, applied to every name of the wants, hold
 // a launch of each want, and add the fewest others: by mangled or by function
 // names, whichever is cheaper.
+// best is nil where no form of the names works; why is the first reason then.
 func (c *choice) byNumber(wants []want) (best *translation, why fact.Fact) {
 	if c.p.Partial {
 		return nil, fact.New(whyPartial)

@@ -78,6 +78,8 @@ func (g *groupSum) counted(speakers []speaker) int {
 
 // metric weighs one metric over groups: launches for what adds up, time for
 // the rest.
+// The code says why there is no value; "" where there is one. Coverage is the share of total,
+// which is in ns.
 func (j *joiner) metric(name, path string, own bool, groups []int, s *partSum, total int64) (RegionMetric, fact.Code) {
 	m := RegionMetric{Name: name, Unit: j.units[name], How: HowMean}
 	if additive(name, m.Unit) {

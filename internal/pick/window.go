@@ -110,7 +110,9 @@ type window struct {
 	skip, count int
 	taken       []int // of the one that search finds
 	missing     []int
-	worth       float64
+	// in seconds, the less the better: the counting, and a share of one more process for
+	// groups that have no typical launch in the window
+	worth float64
 }
 
 // search finds the best window: one that holds every group, or, with one set,
