@@ -26,6 +26,7 @@ const conditionEvery = "250"
 // SampleConditions appends clocks, power and throttle reasons to the run while a
 // step runs, until stop is called. A sample that cannot be written costs the sample
 // and not the run.
+// stop returns once the last row is written.
 func SampleConditions(ctx context.Context, smi tool.Tool, store *runs.Run, step string) (stop func()) {
 	inner, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

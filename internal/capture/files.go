@@ -21,6 +21,7 @@ import (
 
 // siblings lists the files that a run named base leaves: reports, numbered
 // reports, exports, raw streams and tables.
+// They are sorted by name.
 func siblings(base string) []string {
 	dir, name := filepath.Dir(base), filepath.Base(base)
 	entries, _ := os.ReadDir(dir) // a folder that is not there holds nothing
@@ -94,6 +95,7 @@ func look(base, temp, stdout string, since time.Time) []File {
 
 // move puts a file in its place, also from another file system. The target
 // appears complete or not at all.
+// On an error from stays where it is.
 func move(from, to string) error {
 	if err := os.Rename(from, to); err == nil {
 		return nil
@@ -120,6 +122,7 @@ func move(from, to string) error {
 }
 
 const (
+	// all in bytes
 	logHead, logTail = 256 << 10, 1 << 20
 	logMiddle        = 1 << 30 // of it only what the profiler says is kept
 	logKept          = 256 << 10
@@ -128,6 +131,7 @@ const (
 // readLog reads what the patterns look at. A log may be gigabytes long; its
 // beginning and end are read whole, and in between the lines that begin as those
 // of the profiler do.
+// "" for a log that cannot be read: then nothing is known, which is no error.
 func readLog(t Tool, path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -207,6 +211,8 @@ const (
 // every later one trips over. ncu keeps the shared one, through which runs on
 // one GPU wait for each other. The path is absolute: the workload may run in
 // another directory. What runs left that died is removed on the way.
+// dir is "" for ncu. release only gives up the lock; the caller removes the folder, or keeps
+// it with keepTemp. bad is nil where all is well.
 func (c *Capture) makeTemp() (dir string, release func(), bad *Outcome) {
 	release = func() {}
 	root, err := filepath.Abs(cmp.Or(c.TempRoot, os.TempDir()))

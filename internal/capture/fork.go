@@ -76,6 +76,7 @@ func (c *Capture) followForks(ctx context.Context, r *Result) {
 
 // patienceFor bounds the second try by what the first one took, in seconds, within
 // the limit that was given.
+// It is ten times as long as the first try, and a minute at least. A limit of 0 is none.
 func patienceFor(took float64, limit time.Duration) time.Duration {
 	bound := max(time.Minute, time.Duration(10*took*float64(time.Second)))
 	if limit > 0 {
@@ -101,6 +102,7 @@ func (c *Capture) takeBack(r *Result, first Result, aside string) {
 }
 
 // withOption adds an option of nsys profile.
+// args is not changed.
 func withOption(args []string, option string) []string {
 	at := 0
 	if len(args) > 0 && args[0] == "profile" {
@@ -110,6 +112,7 @@ func withOption(args []string, option string) []string {
 }
 
 // putAside moves the files of a run into a folder beside them.
+// On an error it moves back what it has moved.
 func putAside(base string) (string, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(base), ".deepprof-first-")
 	if err != nil {
@@ -174,6 +177,7 @@ func (c *Capture) importer(nsys string) (string, error) {
 // Import turns a raw stream into a report with QdstrmImporter, which must be
 // of the version that wrote the stream. It first asks the importer for its
 // version, because the dynamic loader then names a missing library.
+// A report that is not usable is removed.
 func Import(ctx context.Context, importer, stream, report string) error {
 	env := tool.Environ(os.Environ(), "LC_ALL=C")
 	_, stderr, exit, err := tool.Output(ctx, tool.Command{Path: importer, Args: []string{"--version"}, Env: env})

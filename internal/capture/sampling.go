@@ -67,6 +67,7 @@ func (s Sampling) span() time.Duration {
 
 // Rate is how often counters of which GPUs are sampled; 0 is not at all. The rate is
 // as high as the configuration asks for and the export stays below maxSampleBytes.
+// hz is for each GPU. gpus is the number of one GPU, or "all".
 func (s Sampling) Rate() (hz int, gpus string) {
 	n, span := s.Plan.Pipeline.Nsys, s.span()
 	if permitted := n.GPUMetrics == "on" || s.Permitted; !n.SamplesCounters() || !permitted || s.Off || span <= 0 {
@@ -113,6 +114,7 @@ const bytesPerSample = 33
 
 // checkSamples tells where an export holds more bytes of samples than it is to have: the
 // program took longer than it was foreseen to.
+// limit is in bytes. It reads every sample of the export.
 func checkSamples(ctx context.Context, f *nsys.File, limit int64) ([]fact.Fact, error) {
 	var rows int64
 	err := f.EachSample(ctx, func(*timeline.MetricSample) error { rows++; return nil })

@@ -80,6 +80,7 @@ func StoreWork(ctx context.Context, store *runs.Run, name string, o Outcome, fil
 }
 
 // StoreProgram runs a program without a profiler as an attempt of a step.
+// The attempt is ended also where ctx has ended: an interrupted step keeps its logs.
 func StoreProgram(ctx context.Context, store *runs.Run, name string, p Program) (Outcome, error) {
 	if err := store.StartAttempt(name, p.Command.Dir, p.Shown...); err != nil {
 		return Outcome{}, err

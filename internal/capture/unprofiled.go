@@ -21,7 +21,8 @@ type Program struct {
 	Limits         tool.Limits
 	LimitKey       string // the setting that bounds its time, for advice
 	Interrupts     <-chan os.Signal
-	Progress       func(elapsed time.Duration) // about four times a second
+	// must not be nil
+	Progress func(elapsed time.Duration) // about four times a second
 
 	// What StoreProgram records: the command as the user typed it, a second
 	// judgment of the outcome (its exit is nil where nothing was started), and the
