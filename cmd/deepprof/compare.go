@@ -199,7 +199,7 @@ func (c *comparing) check(args []string) ([]compare.Rule, error) {
 	case sides && len(args) > 0:
 		return nil, usagef("compare: %q stands beside --base and --new; give it as one of them", args[0])
 	case !sides && len(args) != 2:
-		return nil, usagef("compare: two sides are compared, and this is not two (%d): deepprof compare BASE NEW; several runs of a side are given with --base and --new", len(args))
+		return nil, usagef("compare needs two sides, and got %d: deepprof compare BASE NEW; give several runs of a side with --base and --new", len(args))
 	}
 	rules, err := compare.LoadRules(c.gates)
 	if err != nil {
