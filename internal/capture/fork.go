@@ -112,14 +112,14 @@ func withOption(args []string, option string) []string {
 }
 
 // putAside moves the files of a run into a folder beside them.
-// On an error it moves back what it has moved.
+// On an error it moves back what it has moved; nothing is removed.
 func putAside(base string) (string, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(base), ".deepprof-first-")
 	if err != nil {
 		return "", err
 	}
 	if err := moveAll(siblings(base), dir); err != nil {
-		return "", errors.Join(err, putBack(dir, base))
+		return "", errors.Join(err, moveAll(tool.Match(dir, "*"), filepath.Dir(base)), os.Remove(dir))
 	}
 	return dir, nil
 }

@@ -190,6 +190,35 @@ func TestJudgeForks(t *testing.T) {
 	}
 }
 
+// A file that cannot be moved aside stays, and so do the others: here its path would be
+// longer than Linux allows.
+func TestPutAsideLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	for len(dir) < 4018 {
+		dir = filepath.Join(dir, strings.Repeat("d", min(200, max(1, 4018-len(dir)-1))))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Skip("no path of 4,018 letters:", err)
+	}
+	base := filepath.Join(dir, "report")
+	paths := []string{base + ".sqlite", base + "." + strings.Repeat("1", 44) + ".nsys-rep"}
+	for _, path := range paths {
+		if err := os.WriteFile(path, []byte("data"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(siblings(base)); n != 2 {
+		t.Fatalf("%d files of the report are known", n)
+	}
+	if _, err := putAside(base); err == nil {
+		t.Fatal("both files were moved")
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 {
+		t.Errorf("left are %v (%v), want both files alone", left, err)
+	}
+}
+
 // TestRealForks: without the option the ranges of forked children are absent
 // from the report of a real nsys; the engine notices and gets them.
 func TestRealForks(t *testing.T) {
