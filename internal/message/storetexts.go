@@ -30,6 +30,6 @@ var storeTexts = map[string]string{
 
 	"timeline": "Timeline", "timeline-label": "timeline; w and s zoom, a and d move, 0 shows all of it",
 	"timeline-help": "Point at a box. Wheel or W and S zoom, drag or A and D move, 0 shows all of it.",
-	"tile-shows":    "{from} to {to} of {of}; {events:event|events}", "box-of-one": "{name}: {time}, at {at}",
+	"tile-shows":    "{from} to {to} of {of}; events: nvtx {nvtx}, kernel {kernel}, copy {copy}", "box-of-one": "{name}: {time}, at {at}",
 	"box-of-several": "{name}: {n} events, busy {busy}; the longest is named, at {at}",
 }
