@@ -41,23 +41,9 @@ func (c *durationCounts) open(ns uint32, known int) {
 	}
 }
 
-// add counts a duration; false where there is no room for it.
-// It is false as well where the count of the duration is at its limit: the caller then keeps it.
-func (c *durationCounts) add(ns uint32) bool {
-	at := int(ns / pageSize)
-	if at >= len(c.pages) || c.pages[at] == nil {
-		return false
-	}
-	n := &c.pages[at][ns%pageSize]
-	if *n == math.MaxUint32 {
-		return false
-	}
-	*n++
-	return true
-}
-
-// addMany counts a duration several times, or not at all.
-func (c *durationCounts) addMany(ns, times uint32) bool {
+// add counts a duration several times; false where there is no room for it, and then not at
+// all.
+func (c *durationCounts) add(ns, times uint32) bool {
 	at := int(ns / pageSize)
 	if at >= len(c.pages) || c.pages[at] == nil {
 		return false

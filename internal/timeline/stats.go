@@ -35,7 +35,7 @@ func (s *Sample) Add(ns int64) {
 		s.wide = append(s.wide, ns)
 		return
 	}
-	if s.counts.add(uint32(ns)) {
+	if s.counts.add(uint32(ns), 1) {
 		s.counted++
 		return
 	}
@@ -50,7 +50,7 @@ func (s *Sample) count() {
 	rest := s.small[:0]
 	for _, ns := range s.small {
 		s.counts.open(ns, s.counted+len(s.small))
-		if s.counts.add(ns) {
+		if s.counts.add(ns, 1) {
 			s.counted++
 		} else {
 			rest = append(rest, ns)
@@ -81,7 +81,7 @@ func (s *Sample) merge(o *Sample) {
 	if s.counted+o.counted > 0 {
 		o.counts.each(func(ns, n uint32) {
 			s.counts.open(ns, s.Len()+int(n))
-			if !s.counts.addMany(ns, n) {
+			if !s.counts.add(ns, n) {
 				s.small = append(s.small, slices.Repeat([]uint32{ns}, int(n))...)
 				return
 			}
