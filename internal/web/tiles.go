@@ -48,7 +48,8 @@ type tile struct {
 	Parts   []string   `json:"parts"` // timelines of the run
 	Names   []string   `json:"names"` // of boxes
 	Lanes   []tileLane `json:"lanes"`
-	Events  int        `json:"events"` // in the tile, of all lanes
+	// Events are how many the tile has, by kind of lane; a kind without any is absent.
+	Events map[string]int `json:"events"`
 }
 
 // A tileLane is the work of a stream, or the ranges of a thread at one depth.
@@ -259,7 +260,7 @@ func (d *drawn) fromZero() {
 // cut makes a tile of width boxes a lane.
 // Times are ns from the start of the timeline; names hold only those of the tile.
 func (d *drawn) cut(start, end int64, width int) tile {
-	out := tile{LengthNS: d.length, StartNS: start, EndNS: end, Names: []string{}, Lanes: []tileLane{}}
+	out := tile{LengthNS: d.length, StartNS: start, EndNS: end, Names: []string{}, Lanes: []tileLane{}, Events: map[string]int{}}
 	numbers := map[uint32]int{}
 	for i := range d.lanes {
 		lane := d.lanes[i].cut(start, end, width, func(name uint32) int {
@@ -272,7 +273,7 @@ func (d *drawn) cut(start, end int64, width int) tile {
 			return n
 		})
 		out.Lanes = append(out.Lanes, lane)
-		out.Events += lane.Events
+		out.Events[lane.Kind] += lane.Events
 	}
 	return out
 }
