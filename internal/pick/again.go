@@ -23,7 +23,7 @@ func (c *Counting) countAgain(ctx context.Context, o ncu.Options, first capture.
 	}
 	again, tried := c.otherFilter(o)
 	if tried.IsZero() {
-		first.Cause = advice(o.ReplayMode, c.Timeline != nil, tried)
+		first.Cause = advice(&o, c.Timeline != nil, tried)
 		return first, o, nil
 	}
 	c.Say("ncu: " + message.Text(fact.New(countingAgain, fact.Because("tried", tried))))
@@ -36,7 +36,7 @@ func (c *Counting) countAgain(ctx context.Context, o ncu.Options, first capture.
 		changed := fact.New(filterChanged, fact.Names("include", fact.KindRegion, o.NVTXInclude), fact.Because("tried", tried))
 		second.WarnFirst(capture.Warning{Fact: changed, Scope: "pipeline.ncu.ncu_cli.nvtx_include"})
 	case second.Kind == capture.NothingMatched:
-		second.Cause = advice(o.ReplayMode, false, tried)
+		second.Cause = advice(&o, false, tried)
 	}
 	return second, again, nil
 }
@@ -93,22 +93,28 @@ func otherForm(text string) string {
 	return name + "/"
 }
 
-// advice is why nothing was profiled and what to do: per replay mode, with and
-// without a timeline that names the ranges. Tried is what a second attempt did.
-func advice(mode string, timeline bool, tried fact.Fact) fact.Fact {
-	find := fact.New(findRanges)
-	if timeline {
-		find = fact.New(compareFilter)
+// advice is why nothing was profiled and what to do: by replay mode and by the filters
+// that were given, with and without a timeline that names what there is. Tried is what
+// a second attempt did.
+func advice(o *ncu.Options, timeline bool, tried fact.Fact) fact.Fact {
+	code, find, compare := causeFilter, findRanges, compareFilter
+	switch {
+	case o.ReplayMode == plan.ReplayRange:
+		code = causeRange
+	case o.ReplayMode == plan.ReplayAppRange:
+		code = causeAppRange
+	case len(o.NVTXInclude)+len(o.NVTXExclude) == 0:
+		code, find, compare = causeNameFilter, findKernels, compareKernels
 	}
-	params := []fact.Param{fact.Because("find", find)}
+	if timeline {
+		find = compare
+	}
+	params := []fact.Param{fact.Because("find", fact.New(find))}
+	if code == causeNameFilter && o.KernelName != "" {
+		params = append(params, fact.Name("kernel", o.KernelName))
+	}
 	if !tried.IsZero() {
 		params = append(params, fact.Because("tried", tried))
 	}
-	switch mode {
-	case plan.ReplayRange:
-		return fact.New(causeRange, params...)
-	case plan.ReplayAppRange:
-		return fact.New(causeAppRange, params...)
-	}
-	return fact.New(causeFilter, params...)
+	return fact.New(code, params...)
 }

@@ -66,16 +66,24 @@ func TestCountAgainInTheOtherForm(t *testing.T) {
 	}
 }
 
-// Each mode has advice of its own, with and without a timeline.
+// Each mode has advice of its own, with and without a timeline, and a filter by kernel
+// name alone has none about ranges.
 func TestAdviceDiffers(t *testing.T) {
 	seen := map[string]bool{}
-	for _, mode := range []string{plan.ReplayKernel, plan.ReplayRange, plan.ReplayAppRange} {
+	for _, o := range []ncu.Options{
+		{ReplayMode: plan.ReplayKernel, NVTXInclude: []string{"decode/"}}, {ReplayMode: plan.ReplayKernel, KernelName: "regex:nosuch"},
+		{ReplayMode: plan.ReplayRange, NVTXInclude: []string{"decode/"}}, {ReplayMode: plan.ReplayAppRange, NVTXInclude: []string{"decode/"}},
+	} {
 		for _, timeline := range []bool{true, false} {
-			next := message.Next(advice(mode, timeline, fact.Fact{}))
+			why := advice(&o, timeline, fact.Fact{})
+			next := message.Next(why)
 			if seen[next] || next == "" {
-				t.Errorf("%s, timeline %v: advice %q", mode, timeline, next)
+				t.Errorf("%s, timeline %v: advice %q", o.ReplayMode, timeline, next)
 			}
 			seen[next] = true
+			if why.Is(causeNameFilter) != (o.KernelName != "") || o.KernelName != "" && !strings.Contains(message.Text(why), o.KernelName) {
+				t.Errorf("%+v: %s, %q", o, why.Code, message.Text(why))
+			}
 		}
 	}
 }

@@ -72,6 +72,9 @@ const (
 	causeRange      fact.Code = "cause-range-empty" // find, tried
 	causeAppRange   fact.Code = "cause-app-range-empty"
 	causeFilter     fact.Code = "cause-filter"
+	causeNameFilter fact.Code = "cause-kernel-filter" // kernel, find
+	findKernels     fact.Code = "find-kernels"
+	compareKernels  fact.Code = "compare-kernels"
 	findRanges      fact.Code = "find-ranges"
 	compareFilter   fact.Code = "compare-filter"
 	otherForms      fact.Code = "with-include" // include
