@@ -1,15 +1,12 @@
 package analysis
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/deepprof/deepprof/internal/flops"
 	"github.com/deepprof/deepprof/internal/format"
@@ -157,20 +154,21 @@ func firstOf(paths []string) string {
 }
 
 // configured takes from the plan of a run what the analysis is about: the regions that it
-// names, the limit of the overhead, what nsys was asked for. Runs of before plans were stored
-// have their configuration alone, and those without it the choice of launches.
+// names, the limit of the overhead, what nsys was asked for. An older run stores no plan: it is
+// made from the configuration, and without one the choice of launches names the regions.
 func (in *Input) configured() {
 	p, err := runs.PlanOf(in.Run)
-	if p != nil {
+	if p == nil && err == nil {
+		if p, _, err = runs.PlanOfOld(in.Run); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	if in.unread = err; p != nil {
 		in.Include, in.Exclude, in.kind = p.Pipeline.Ncu.CLI.NVTXInclude, p.Pipeline.Ncu.CLI.NVTXExclude, p.Pipeline.Workload.Kind
 		in.Thresholds.Overhead, in.capture = p.Pipeline.Unprofiled.OverheadLimit, p.Pipeline.Nsys
 		return
 	}
-	known := false
-	if err == nil {
-		known, err = in.configuredByFile()
-	}
-	if in.unread = err; known || in.Targets == "" {
+	if in.Targets == "" {
 		return
 	}
 	if data, err := readFile(in.Targets); err == nil {
@@ -178,65 +176,6 @@ func (in *Input) configured() {
 			in.Include, in.Exclude = t.Include, t.Exclude
 		}
 	}
-}
-
-// configuredByFile reads config.yaml of a run without a stored plan, which only older ones are;
-// false where it is not there or not sound.
-func (in *Input) configuredByFile() (bool, error) {
-	var c struct {
-		Pipeline struct {
-			Workload             struct{ Kind string }
-			Unprofiled, Baseline struct { // the older name of Unprofiled
-				Limit float64 `yaml:"overhead_limit"`
-			}
-			Nsys struct {
-				Trace   texts
-				Sample  string
-				Context string `yaml:"cpuctxsw"`
-				Graphs  string `yaml:"cuda_graph_trace"`
-				Extra   texts  `yaml:"extra_args"`
-			}
-			Ncu struct {
-				CLI struct {
-					Include texts `yaml:"nvtx_include"`
-					Exclude texts `yaml:"nvtx_exclude"`
-				} `yaml:"ncu_cli"`
-			}
-		}
-	}
-	data, err := readFile(filepath.Join(in.Run, runs.ConfigName))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if err == nil {
-		err = yaml.Unmarshal(data, &c)
-	}
-	if err != nil {
-		return false, fmt.Errorf("read %s: %w", runs.ConfigName, err)
-	}
-	cli, nsys := &c.Pipeline.Ncu.CLI, &c.Pipeline.Nsys
-	in.Include, in.Exclude, in.kind = cli.Include, cli.Exclude, c.Pipeline.Workload.Kind
-	in.Thresholds.Overhead = cmp.Or(c.Pipeline.Unprofiled.Limit, c.Pipeline.Baseline.Limit)
-	in.capture = plan.Nsys{Trace: nsys.Trace, Sample: nsys.Sample, CPUCtxSw: nsys.Context, CUDAGraphTrace: nsys.Graphs, ExtraArgs: nsys.Extra}
-	return true, nil
-}
-
-// texts are a list, or one text alone, as older configurations write them.
-type texts []string
-
-// UnmarshalYAML reads both; "" is no text.
-func (t *texts) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		var one string
-		if err := n.Decode(&one); err != nil {
-			return err
-		}
-		if *t = nil; one != "" {
-			*t = texts{one}
-		}
-		return nil
-	}
-	return n.Decode((*[]string)(t))
 }
 
 // Add takes a file by what it holds. A table of CSV is taken for one of ncu; its

@@ -112,24 +112,37 @@ func TestClockOfStages(t *testing.T) {
 	}
 }
 
-// The limit is that of the run's configuration.
-func TestOverheadLimitOfTheRun(t *testing.T) {
-	for text, warned := range map[string]bool{
-		"pipeline: {unprofiled: {overhead_limit: 0.6}}": false,
-		"pipeline: {baseline: {overhead_limit: 0.6}}":   false, // as in older runs
-		"pipeline: {baseline: {overhead_limit: 0.4}}":   true,
-		"pipeline: {}": true, // above the default
-	} {
-		in := Input{Run: t.TempDir()}
-		if err := os.WriteFile(filepath.Join(in.Run, runs.ConfigName), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+// oldConfig writes the configuration of a run of schema 1 into a folder, with some texts of it
+// replaced: old, new, ...
+func oldConfig(t *testing.T, dir string, oldnew ...string) {
+	t.Helper()
+	data, err := os.ReadFile("../pipeline/testdata/schema1/config.yaml")
+	for i := 0; i < len(oldnew); i += 2 {
+		if !strings.Contains(string(data), oldnew[i]) {
+			t.Fatalf("no %q in the configuration", oldnew[i])
 		}
-		in.configured()
-		a := analyzerWith(in)
-		a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5)}}
-		a.told((*conclusion).tellOverhead)
-		if hasNote(a.notes.warnings, OverheadHigh) != warned || a.res.Method.OverheadLimit != a.th.Overhead {
-			t.Errorf("%s: limit %g, warnings %+v", text, a.res.Method.OverheadLimit, a.notes.warnings)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, runs.ConfigName), []byte(strings.NewReplacer(oldnew...).Replace(string(data))), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The limit is that of the run's configuration, also of one from before plans were stored.
+func TestOverheadLimitOfTheRun(t *testing.T) {
+	for limit, warned := range map[string]bool{"0.6": false, "0.4": true} {
+		for _, key := range []string{"unprofiled:", "baseline:"} { // as in older runs
+			in := Input{Run: t.TempDir()}
+			oldConfig(t, in.Run, "baseline:", key, "overhead_limit: 0.25", "overhead_limit: "+limit)
+			in.configured()
+			a := analyzerWith(in)
+			a.res.Stages = []Stage{{Name: "x", CleanMS: ptr(10), NsysMS: ptr(15), Overhead: ptr(0.5)}}
+			a.told((*conclusion).tellOverhead)
+			if hasNote(a.notes.warnings, OverheadHigh) != warned || a.res.Method.OverheadLimit != a.th.Overhead || in.unread != nil {
+				t.Errorf("%s %s: limit %g, warnings %+v, error %v", key, limit, a.res.Method.OverheadLimit, a.notes.warnings, in.unread)
+			}
 		}
 	}
 }
@@ -138,9 +151,7 @@ func TestOverheadLimitOfTheRun(t *testing.T) {
 // plan was refused before it began.
 func TestUnreadableConfiguration(t *testing.T) {
 	in := Input{Run: t.TempDir()}
-	if err := os.WriteFile(filepath.Join(in.Run, runs.ConfigName), []byte("pipeline: {unprofiled: {overhead_limit: abc}}"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oldConfig(t, in.Run, "overhead_limit: 0.25", "overhead_limit: abc")
 	in.configured()
 	var n notes
 	readRun(&in, &n)

@@ -218,13 +218,14 @@ func TestScopeOfRun(t *testing.T) {
 	if in := read(); !slices.Equal(in.Include, []string{"prefill/"}) || !slices.Equal(in.Exclude, []string{"mlp/"}) {
 		t.Errorf("%q without %q", in.Include, in.Exclude)
 	}
-	for text, want := range map[string][]string{"[prefill, decode]": {"prefill", "decode"}, "prefill;decode": {"prefill;decode"}, "null": nil, "[]": {}} {
-		write("config.yaml", "pipeline:\n  workload: {kind: llm}\n  ncu:\n    ncu_cli:\n      nvtx_include: "+text+"\n      nvtx_exclude: []\n")
-		if in := read(); !slices.Equal(in.Include, want) {
-			t.Errorf("%s: %q", text, in.Include)
+	const asked = "nvtx_include:\n      - prefill\n      - decode\n"
+	for text, want := range map[string][]string{"[prefill, decode]": {"prefill", "decode"}, "prefill;decode": {"prefill", "decode"}, "[]": {}} {
+		oldConfig(t, dir, asked, "nvtx_include: "+text+"\n")
+		if in := read(); !slices.Equal(in.Include, want) || in.unread != nil {
+			t.Errorf("%s: %q, %v", text, in.Include, in.unread)
 		}
 	}
-	write("config.yaml", "pipeline:\n  workload: {kind: llm}\n  ncu: {ncu_cli: {nvtx_include: [prefill]}}\n")
+	oldConfig(t, dir, asked, "nvtx_include: [prefill]\n")
 	r := analyzed(t, read())
 	checkScope(t, r)
 	if r.Scope == nil || r.Scope.Launches != 12 {
