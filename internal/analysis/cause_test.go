@@ -166,6 +166,9 @@ func TestCausesThatFool(t *testing.T) {
 				if _, ok := c.values[e.Metric]; !ok {
 					t.Errorf("evidence %s was not counted", e.Metric)
 				}
+				if strings.ContainsAny(e.Unit, " '") {
+					t.Errorf("the unit %q is no code", e.Unit)
+				}
 				if e.Relation == ">=" && e.Value < e.Threshold || e.Relation == "<=" && e.Value > e.Threshold {
 					t.Errorf("evidence against itself: %+v", e)
 				}

@@ -247,7 +247,7 @@ func (s *sight) waits(reasons ...string) (stallShare, answer) {
 
 // evidence is the stall with the share that makes it matter.
 func (st stallShare) evidence(th *causeThresholds) CauseEvidence {
-	return reaches(st.counter, 100*st.share, "% of a warp's time", 100*th.Stall)
+	return reaches(st.counter, 100*st.share, "percent-of-warp-time", 100*th.Stall)
 }
 
 // used is the share of the bytes moved into a level for global loads and stores

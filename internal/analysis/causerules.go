@@ -354,7 +354,7 @@ func divergence(s *sight) (finding, answer) {
 	if threads > 32*s.th.Threads {
 		return finding{}, no
 	}
-	return finding{[]fact.Param{fact.Num("threads", fact.KindNumber, round(threads))}, []CauseEvidence{stays(counterThreads, threads, "of 32 threads", 32*s.th.Threads)}}, yes
+	return finding{[]fact.Param{fact.Num("threads", fact.KindNumber, round(threads))}, []CauseEvidence{stays(counterThreads, threads, "threads-of-32", 32*s.th.Threads)}}, yes
 }
 
 // tensorStarved: the kernel's FLOPs are on the tensor pipe, which waits for its

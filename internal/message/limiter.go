@@ -35,6 +35,7 @@ func LimiterDetail(kind, id string) string {
 var limiterLabels = map[string]map[string]string{
 	// Units of evidence that are no unit of a counter: what a percentage is of.
 	"evidence-unit": {"percent-of-busiest-sm": "% of the busiest SM", "percent-of-l1-sectors": "% of L1's sectors, with stores", "percent-of-passes": "% of the passes",
+		"percent-of-warp-time": "% of a warp's time", "threads-of-32": "of 32 threads",
 		"byte-of-32": "byte of 32", "percent-of-moved-bytes": "% of the moved bytes", "cycles-per-issue": "cycles per issue"},
 	"limiter": { // in a table
 		"dram": "DRAM bandwidth", "l2": "L2 cache", "l1": "L1 cache or shared memory", "compute": "compute", "mixed": "several units",
