@@ -232,41 +232,18 @@ func costFacts(m *runs.Manifest) []fact.Fact {
 		return nil
 	}
 	x, y := secondsOf(with.Attempts), secondsOf(stepOf(m, plan.StepUnprofiled).Attempts)
-	if x.n == 0 || y.n == 0 {
+	if len(x) == 0 || len(y) == 0 {
 		return []fact.Fact{fact.New(annotationNoCost)}
 	}
 	params := []fact.Param{
-		fact.Count("n", x.n), fact.Seconds("with", x.mean), fact.Seconds("with_low", x.low), fact.Seconds("with_high", x.high),
-		fact.Count("of", y.n), fact.Seconds("without", y.mean), fact.Seconds("without_low", y.low), fact.Seconds("without_high", y.high),
+		fact.Count("n", len(x)), fact.Seconds("with", mean(x)), fact.Seconds("with_low", slices.Min(x)), fact.Seconds("with_high", slices.Max(x)),
+		fact.Count("of", len(y)), fact.Seconds("without", mean(y)), fact.Seconds("without_low", slices.Min(y)), fact.Seconds("without_high", slices.Max(y)),
 	}
 	switch {
-	case x.n < 2 || y.n < 2:
-		return []fact.Fact{fact.New(annotationCostOnce, fact.Seconds("with", x.mean), fact.Seconds("without", y.mean))}
-	case x.low <= y.high && y.low <= x.high:
+	case len(x) < 2 || len(y) < 2:
+		return []fact.Fact{fact.New(annotationCostOnce, fact.Seconds("with", mean(x)), fact.Seconds("without", mean(y)))}
+	case slices.Min(x) <= slices.Max(y) && slices.Min(y) <= slices.Max(x):
 		return []fact.Fact{fact.New(annotationInNoise, params...)}
 	}
-	return []fact.Fact{fact.New(annotationCost, append(params, fact.Seconds("cost", x.mean-y.mean), fact.Share("share", x.mean/y.mean-1))...)}
-}
-
-// took is how long the runs of a step took, in seconds; n is 0 where none was timed.
-type took struct {
-	n               int
-	mean, low, high float64
-}
-
-// secondsOf leaves out attempts that were not timed, or of which nothing could be used.
-func secondsOf(attempts []runs.Attempt) (t took) {
-	for _, at := range attempts {
-		if at.Seconds == nil || at.Outcome == nil || !at.Outcome.Usable {
-			continue
-		}
-		if x := *at.Seconds; t.n == 0 {
-			t.low, t.high = x, x
-		} else {
-			t.low, t.high = min(t.low, x), max(t.high, x)
-		}
-		t.n++
-	}
-	t.mean = meanSeconds(attempts)
-	return t
+	return []fact.Fact{fact.New(annotationCost, append(params, fact.Seconds("cost", mean(x)-mean(y)), fact.Share("share", mean(x)/mean(y)-1))...)}
 }

@@ -246,32 +246,41 @@ func (r *Result) regionLimiter(g *Region) *RegionLimiter {
 		return &RegionLimiter{Kind: regionNoWork, Units: []string{}}
 	}
 	var sums []RegionLimiter
-	var ns []int64
 	for _, k := range g.Top {
 		if k.Kernel < 0 || k.Kernel >= len(r.Kernels) || k.BasisNS > 0 {
 			continue
 		}
-		l := &r.Kernels[k.Kernel].Limiter
-		if l.Kind == "" {
-			continue
+		if l := &r.Kernels[k.Kernel].Limiter; l.Kind != "" {
+			sums = addLimiter(sums, l, float64(k.NS))
 		}
-		at := slices.IndexFunc(sums, func(x RegionLimiter) bool { return x.Kind == l.Kind && slices.Equal(x.Units, l.Units) })
-		if at < 0 {
-			at, sums, ns = len(sums), append(sums, RegionLimiter{Kind: l.Kind, Units: l.Units}), append(ns, 0)
-		}
-		ns[at] += k.NS
 	}
 	if len(sums) == 0 || g.KernelNS <= 0 {
 		return &RegionLimiter{Units: []string{}}
 	}
-	most := 0
-	for i := range ns {
-		if ns[i] > ns[most] {
-			most = i
+	most := largestLimiter(sums)
+	most.Share /= float64(g.KernelNS)
+	return &most
+}
+
+// addLimiter adds time to the Share of a limiter, which holds the sum until it is divided by the
+// whole. A limiter that is new to the list comes last.
+func addLimiter(sums []RegionLimiter, l *Limiter, time float64) []RegionLimiter {
+	at := slices.IndexFunc(sums, func(x RegionLimiter) bool { return x.Kind == l.Kind && slices.Equal(x.Units, l.Units) })
+	if at < 0 {
+		return append(sums, RegionLimiter{Kind: l.Kind, Units: l.Units, Share: time})
+	}
+	sums[at].Share += time
+	return sums
+}
+
+// largestLimiter is the first of equal ones, and has no kind where there is none.
+func largestLimiter(sums []RegionLimiter) (most RegionLimiter) {
+	for _, x := range sums {
+		if most.Kind == "" || x.Share > most.Share {
+			most = x
 		}
 	}
-	sums[most].Share = float64(ns[most]) / float64(g.KernelNS)
-	return &sums[most]
+	return most
 }
 
 // deriveOperators gives each operator its share of all self time: of the device,

@@ -267,9 +267,6 @@ func (tl *timed) wholeGraphs() (n int, ns int64) {
 	return n, ns
 }
 
-// limitKinds are all, in the order in which ties are decided.
-var limitKinds = []string{limitDRAM, limitL2, limitL1, limitCompute, limitLatency, limitOccupancy, limitSmall, limitLaunch, limitMixed}
-
 // findLimits sums what limits the counted kernels.
 func (cn *conclusion) findLimits() {
 	var byKind = map[string]int64{}
@@ -281,13 +278,8 @@ func (cn *conclusion) findLimits() {
 			covered += k.TotalNS
 		}
 	}
-	best := ""
-	for _, kind := range limitKinds {
-		if byKind[kind] > byKind[best] {
-			best = kind
-		}
-	}
-	if best == "" {
+	best := most(byKind)
+	if byKind[best] == 0 {
 		return
 	}
 	code := codeLimitedMostly

@@ -115,7 +115,7 @@ func (l *linker) link(o *Operator, r *workload.Operator) {
 	slices.SortStableFunc(links, func(x, y workload.OperatorKernel) int { return cmp.Compare(y.US, x.US) })
 	var rest OperatorRest
 	if m := r.KernelsMore; m != nil {
-		rest = OperatorRest(*m)
+		rest = *m
 	}
 	o.Limiter = l.limiter(links, rest.US)
 	o.Kernels = nil
@@ -167,8 +167,7 @@ func (o *Operator) through() fact.Fact {
 // with several grids is divided as it is in the timeline, because torch does not
 // tell grids apart.
 func (l *linker) limiter(links []workload.OperatorKernel, rest float64) *OperatorLimiter {
-	type verdict struct{ kind, units string } // units with commas
-	sums := map[verdict]float64{}
+	var sums []RegionLimiter
 	total, told, found, copies := rest, 0.0, 0.0, 0.0
 	for _, k := range links {
 		total += k.US
@@ -186,28 +185,15 @@ func (l *linker) limiter(links []workload.OperatorKernel, rest float64) *Operato
 			found += part
 			if v := &l.kernels[i].Limiter; v.Kind != "" {
 				told += part
-				sums[verdict{v.Kind, strings.Join(v.Units, ",")}] += part
+				sums = addLimiter(sums, v, part)
 			}
 		}
 	}
-	var best verdict
-	for v, us := range sums {
-		if most := sums[best]; us > most || us == most && (best.kind == "" || cmp.Or(cmp.Compare(v.kind, best.kind), cmp.Compare(v.units, best.units)) < 0) {
-			best = v
-		}
-	}
-	if best.kind == "" || total <= 0 {
+	best := largestLimiter(sums)
+	if best.Kind == "" || total <= 0 {
 		return &OperatorLimiter{Why: l.abstain(total, found, copies)}
 	}
-	return &OperatorLimiter{Kind: best.kind, Units: splitUnits(best.units), Share: min(1, sums[best]/total), Coverage: min(1, told/total)}
-}
-
-// splitUnits is nil for the empty text, which strings.Split would make one unit of.
-func splitUnits(list string) []string {
-	if list == "" {
-		return nil
-	}
-	return strings.Split(list, ",")
+	return &OperatorLimiter{Kind: best.Kind, Units: best.Units, Share: min(1, best.Share/total), Coverage: min(1, told/total)}
 }
 
 // abstain is why the kernels of an operator have no verdict together.

@@ -88,7 +88,7 @@ func TestOperatorKernels(t *testing.T) {
 	if o := operatorNamed(t, r, "aten::other"); o.Links[0].Kernel != "" || o.Limiter.Why.Code != codeOpNotSeen {
 		t.Errorf("a kernel that is not there: %+v %+v", o.Links, o.Limiter)
 	}
-	if m := operatorNamed(t, r, "aten::mm").LinksMore; m == nil || *m != (OperatorRest{1, 4, 20}) {
+	if m := operatorNamed(t, r, "aten::mm").LinksMore; m == nil || *m != (OperatorRest{Kernels: 1, Calls: 4, US: 20}) {
 		t.Errorf("more: %+v", m)
 	}
 	if o := operatorNamed(t, r, "aten::matmul"); o.Limiter != nil || o.Links != nil || !o.Why.Is(operatorOtherNames) || len(o.Kernels) == 0 {

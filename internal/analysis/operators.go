@@ -84,13 +84,10 @@ func (or *operatorReader) readOperators() (rows []Operator, p *Profiled) {
 		p.OperatorUS += r.DeviceSelfUS
 		row := Operator{
 			Name: r.Name, Shapes: shapesText(r.Shapes), Calls: r.Calls, SelfCPUUS: r.CPUSelfUS, TotalCPUUS: r.CPUTotalUS,
-			SelfDeviceUS: r.DeviceSelfUS, TotalDeviceUS: r.DeviceTotalUS,
+			SelfDeviceUS: r.DeviceSelfUS, TotalDeviceUS: r.DeviceTotalUS, Modules: r.Modules,
 		}
 		if row.SelfDeviceUS == 0 {
 			row.Why, row.Kernels = or.whyZero(&row, device)
-		}
-		for _, m := range r.Modules {
-			row.Modules = append(row.Modules, OperatorModule(m))
 		}
 		linker.link(&row, &r)
 		rows = append(rows, row)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // A Kernel is all launches of one kernel with the same grid and block, within the
@@ -236,12 +237,12 @@ type Operator struct {
 	Modules []OperatorModule `json:"modules,omitempty"`
 }
 
-// An OperatorModule is the calls of an operator from the modules at one place.
-type OperatorModule struct {
-	Name  string  `json:"name"` // layers.*.mlp.down_proj
-	Calls int64   `json:"calls"`
-	US    float64 `json:"us"` // of its kernels and those of operators that it calls, under the torch profiler
-}
+// An OperatorModule is the calls of an operator from the modules at one place, as the session
+// recorded them.
+type OperatorModule = workload.OperatorModule
+
+// OperatorRest sums kernels of an operator.
+type OperatorRest = workload.KernelSum
 
 // An OperatorKernel is the work of a kernel, copy or fill for an operator.
 type OperatorKernel struct {
@@ -251,14 +252,6 @@ type OperatorKernel struct {
 	US     float64 `json:"us"`           // under the torch profiler
 	Own    bool    `json:"own"`          // launched by the operator itself
 	By     string  `json:"by,omitempty"` // the operator that launched it, where that is another
-}
-
-// OperatorRest sums kernels of an operator.
-type OperatorRest struct {
-	// Kernels are names; Calls and US sum their launches, in microseconds.
-	Kernels int64   `json:"kernels"`
-	Calls   int64   `json:"calls"`
-	US      float64 `json:"us"`
 }
 
 // An OperatorLimiter is what holds back more of the time of an operator's kernels
@@ -426,15 +419,9 @@ type StageCommand struct {
 	Outcome string  `json:"outcome,omitempty"` // verdict on it, a capture.Kind
 }
 
-// A Deviation is a setting that profiling required to be different.
-type Deviation struct {
-	Stage string `json:"stage,omitempty"` // stages that it applied to, with commas
-	Key   string `json:"key"`
-	// Configured and Used are values as the configuration writes them.
-	Configured string      `json:"configured"`
-	Used       string      `json:"used"`
-	Why        []fact.Fact `json:"why"`
-}
+// A Deviation is a setting that profiling required to be different. Stage names the pipeline
+// steps that it applied to, with commas.
+type Deviation = workload.Deviation
 
 // A RegionCoverage is how much of the GPU time of a region was counted.
 type RegionCoverage struct {

@@ -18,7 +18,6 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
-	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // A runRecord is what the pipeline recorded of a run. Its zero value is that of files
@@ -96,7 +95,7 @@ func (r *runRecord) takeStep(s *runs.Step, n *notes) {
 		r.files[f.Path] = f
 	}
 	if s.Name == plan.StepUnprofiled && s.State == runs.StateDone {
-		r.unprofiledSeconds = meanSeconds(s.Attempts)
+		r.unprofiledSeconds = mean(secondsOf(s.Attempts))
 	}
 	if s.Name == plan.StepNcu && (s.State == runs.StatePending || s.State == runs.StateRunning || s.State == runs.StateInterrupted) {
 		r.countersAhead = true
@@ -231,30 +230,32 @@ func unitsOf(counters []string) []string {
 	return out
 }
 
-// meanSeconds is how long the attempts of a stage took on average.
-func meanSeconds(list []runs.Attempt) float64 {
-	sum, n := 0.0, 0
-	for _, at := range list {
+// secondsOf are the times of the attempts that were timed and of which something could be used.
+func secondsOf(attempts []runs.Attempt) (list []float64) {
+	for _, at := range attempts {
 		if at.Seconds != nil && at.Outcome != nil && at.Outcome.Usable {
-			sum += *at.Seconds
-			n++
+			list = append(list, *at.Seconds)
 		}
 	}
-	if n == 0 {
-		return 0
-	}
-	return sum / float64(n)
+	return list
 }
 
-// readDeviations reads what the stages changed of the configuration.
+// mean is 0 without values.
+func mean(list []float64) float64 {
+	sum := 0.0
+	for _, x := range list {
+		sum += x
+	}
+	return sum / float64(max(1, len(list)))
+}
+
+// readDeviations reads what the steps changed of the configuration.
 func (r *runRecord) readDeviations(run string, n *notes) {
 	var file struct {
-		Deviations []workload.Deviation `json:"deviations"`
+		Deviations []Deviation `json:"deviations"`
 	}
 	readRecord(run, runs.DeviationsFile, json.Unmarshal, &file, n)
-	for _, d := range file.Deviations {
-		r.deviations = addDeviation(r.deviations, Deviation{d.Stage, d.Key, d.Configured, d.Used, d.Why})
-	}
+	r.deviations = mergedDeviations(file.Deviations)
 }
 
 // readRecord reads a file of a run, and warns of one that is there and cannot be read.
@@ -269,24 +270,26 @@ func readRecord(run, name string, decode func([]byte, any) error, into any, n *n
 	return err == nil
 }
 
-// addDeviation names the stages of one change together, with all reasons.
-func addDeviation(list []Deviation, d Deviation) []Deviation {
-	for i := range list {
-		have := &list[i]
-		if have.Key != d.Key || have.Configured != d.Configured || have.Used != d.Used {
-			continue
-		}
-		if !slices.Contains(strings.Split(have.Stage, ", "), d.Stage) {
-			have.Stage = strings.Trim(have.Stage+", "+d.Stage, ", ")
+// mergedDeviations names the steps of one change together, with all reasons.
+func mergedDeviations(list []Deviation) (out []Deviation) {
+	steps := map[[3]string][]string{} // of each change
+	for _, d := range list {
+		change := [3]string{d.Key, d.Configured, d.Used}
+		at := slices.IndexFunc(out, func(o Deviation) bool { return change == [3]string{o.Key, o.Configured, o.Used} })
+		if at < 0 {
+			at, out = len(out), append(out, Deviation{Key: d.Key, Configured: d.Configured, Used: d.Used})
 		}
 		for _, why := range d.Why {
-			if !slices.ContainsFunc(have.Why, why.Equal) {
-				have.Why = append(have.Why, why)
+			if !slices.ContainsFunc(out[at].Why, why.Equal) {
+				out[at].Why = append(out[at].Why, why)
 			}
 		}
-		return list
+		if d.Stage != "" && !slices.Contains(steps[change], d.Stage) {
+			steps[change] = append(steps[change], d.Stage)
+		}
+		out[at].Stage = strings.Join(steps[change], ", ")
 	}
-	return append(list, d)
+	return out
 }
 
 // readEnv takes the machine that captured; UUIDs lose their prefix, as nsys writes

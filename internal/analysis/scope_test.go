@@ -256,20 +256,17 @@ func TestMoments(t *testing.T) {
 // One change of several stages is one row.
 func TestDeviations(t *testing.T) {
 	enough, same, bound := fact.New("enough"), fact.New("same"), fact.New("bound")
-	var list []Deviation
-	for _, d := range []Deviation{
-		{"ncu", "infer.repeats", "3", "1", []fact.Fact{enough, same}},
-		{"nsys", "infer.repeats", "3", "1", []fact.Fact{enough, same}},
-		{"torch_profiler", "infer.repeats", "3", "1", []fact.Fact{enough}},
-		{"torch_profiler", "infer.max_new_tokens", "32", "16", []fact.Fact{bound}},
-		{"nsys", "infer.max_new_tokens", "32", "8", []fact.Fact{bound}},
-	} {
-		list = addDeviation(list, d)
-	}
+	list := mergedDeviations([]Deviation{
+		{Stage: "ncu", Key: "infer.repeats", Configured: "3", Used: "1", Why: []fact.Fact{enough, same}},
+		{Stage: "nsys", Key: "infer.repeats", Configured: "3", Used: "1", Why: []fact.Fact{enough, same}},
+		{Stage: "torch_profiler", Key: "infer.repeats", Configured: "3", Used: "1", Why: []fact.Fact{enough}},
+		{Stage: "torch_profiler", Key: "infer.max_new_tokens", Configured: "32", Used: "16", Why: []fact.Fact{bound}},
+		{Stage: "nsys", Key: "infer.max_new_tokens", Configured: "32", Used: "8", Why: []fact.Fact{bound}},
+	})
 	want := []Deviation{
-		{"ncu, nsys, torch_profiler", "infer.repeats", "3", "1", []fact.Fact{enough, same}},
-		{"torch_profiler", "infer.max_new_tokens", "32", "16", []fact.Fact{bound}},
-		{"nsys", "infer.max_new_tokens", "32", "8", []fact.Fact{bound}},
+		{Stage: "ncu, nsys, torch_profiler", Key: "infer.repeats", Configured: "3", Used: "1", Why: []fact.Fact{enough, same}},
+		{Stage: "torch_profiler", Key: "infer.max_new_tokens", Configured: "32", Used: "16", Why: []fact.Fact{bound}},
+		{Stage: "nsys", Key: "infer.max_new_tokens", Configured: "32", Used: "8", Why: []fact.Fact{bound}},
 	}
 	if !reflect.DeepEqual(list, want) {
 		t.Errorf("%+v", list)
