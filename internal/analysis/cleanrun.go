@@ -28,22 +28,19 @@ func stagesOf(m *workload.Metrics) []string {
 	if len(names) > 0 {
 		return names
 	}
-	for name := range m.Summary.Stages {
-		names = append(names, name)
-	}
-	order := []string{"stem", "residual", "head"}
-	slices.SortFunc(names, func(x, y string) int {
-		return cmp.Or(cmp.Compare(place(order, x), place(order, y)), cmp.Compare(x, y))
-	})
-	return names
+	return sortedKeys(m.Summary.Stages, "stem", "residual", "head")
 }
 
-// place in an order; what is not in it comes after all, and is sorted by its name.
-func place(order []string, name string) int {
-	if i := slices.Index(order, name); i >= 0 {
-		return i
+// sortedKeys are the keys of a map: first those that are named, in that order, then the
+// others by their name.
+func sortedKeys[V any](m map[string]V, first ...string) []string {
+	place := func(key string) int {
+		if i := slices.Index(first, key); i >= 0 {
+			return i
+		}
+		return len(first)
 	}
-	return len(order)
+	return slices.SortedFunc(maps.Keys(m), func(x, y string) int { return cmp.Or(place(x)-place(y), cmp.Compare(x, y)) })
 }
 
 // timeOf is the distribution of a stage's time per pass, in milliseconds; false where the
@@ -213,10 +210,7 @@ func aggregates(m *workload.Metrics) (list []Aggregate) {
 			Name: name, Unit: unit, N: d.N, Mean: *d.Mean, Std: or0(d.Std), Min: or0(d.Min), P50: or0(d.P50), P90: or0(d.P90), P99: or0(d.P99), Max: or0(d.Max),
 		})
 	}
-	order := []string{"prefill_ms", "decode_ms", "ttft_ms", "token_ms", "tokens_per_s", "forward_ms", "images_per_s"}
-	for _, name := range slices.SortedFunc(maps.Keys(m.Summary.Measures), func(x, y string) int {
-		return cmp.Or(cmp.Compare(place(order, x), place(order, y)), cmp.Compare(x, y))
-	}) {
+	for _, name := range sortedKeys(m.Summary.Measures, "prefill_ms", "decode_ms", "ttft_ms", "token_ms", "tokens_per_s", "forward_ms", "images_per_s") {
 		unit := "ms"
 		switch {
 		case strings.HasSuffix(name, "_per_s"):
@@ -226,7 +220,7 @@ func aggregates(m *workload.Metrics) (list []Aggregate) {
 		}
 		add(name, unit, m.Summary.Measures[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.Summary.Stages)) {
+	for _, name := range sortedKeys(m.Summary.Stages) {
 		add(name+"_ms", "ms", m.Summary.Stages[name])
 	}
 	return list
@@ -280,15 +274,11 @@ func substages(m *workload.Metrics) []SubMS {
 	if m == nil {
 		return nil
 	}
-	order := []string{"sam", "clip", "vision", "projector"}
 	var out []SubMS
-	for name, d := range m.Summary.Substages {
-		if d.N > 0 && d.Mean != nil {
+	for _, name := range sortedKeys(m.Summary.Substages, "sam", "clip", "vision", "projector") {
+		if d := m.Summary.Substages[name]; d.N > 0 && d.Mean != nil {
 			out = append(out, SubMS{name, *d.Mean})
 		}
 	}
-	slices.SortFunc(out, func(x, y SubMS) int {
-		return cmp.Or(cmp.Compare(place(order, x.Name), place(order, y.Name)), cmp.Compare(x.Name, y.Name))
-	})
 	return out
 }

@@ -230,68 +230,27 @@ func (tl *timed) rangesBetween(ranges *[]uint32, start, end int64) []TimePart {
 	return list
 }
 
-// kindTimes are the unions of the exchanges of each kind, with how much of them
-// no other kernel overlapped; for ranges on the host that part is not told.
-func (tl *timed) kindTimes(list []exchange1, source string) map[string]*kindTime {
-	out := map[string]*kindTime{}
+// kindTimes sums the exchanges of each kind, which list has in the order of their starts. For
+// ranges on the host, what overlaps them is not told.
+func (tl *timed) kindTimes(list []exchange1, source string) map[string]*Communication {
+	out, ends := map[string]*Communication{}, map[string]int64{}
+	for i := range list {
+		x := &list[i]
+		c := entry(out, x.kind)
+		c.Launches++
+		c.NS += max(0, x.end-max(x.start, ends[x.kind]))
+		ends[x.kind] = max(ends[x.kind], x.end)
+	}
 	if source == "ranges" {
-		ends := map[string]*running{}
-		for i := range list {
-			x := &list[i]
-			e, sum := entry(ends, x.kind), entry(out, x.kind)
-			(&exchange{}).add(e, &running{}, x.start, x.end)
-			sum.launches++
-			sum.ns = e.ns
-		}
 		return out
 	}
-	tl.sweepKinds(list, out)
+	comm := tl.communicationKernels()
+	for kind, c := range out {
+		next := -1
+		*c, _ = tl.communicationOf(comm, func(timeline.Op) bool {
+			next++
+			return list[next].kind == kind
+		})
+	}
 	return out
-}
-
-// A kindTime sums the exchanges of one kind; times are nanoseconds, of which no other kernel ran
-// in exposed.
-type kindTime struct {
-	launches, ns, exposed int64
-}
-
-// sweepKinds goes through kernels by start; list has the exchanges in that order.
-func (tl *timed) sweepKinds(list []exchange1, out map[string]*kindTime) {
-	type key struct {
-		device int32
-		kind   string
-	}
-	t, comm := tl.t, tl.communicationKernels()
-	pairs, others := map[key]*exchange{}, map[int32][]*exchange{}
-	started := map[int32]running{} // other kernels before the first exchange of a kind
-	next := 0
-	t.ByStart(func(op timeline.Op) {
-		if op.Kind != timeline.OpKernel {
-			return
-		}
-		device := t.Queues[op.Queue].Device
-		if !comm[t.Kernels[op.Index].Function] {
-			o := started[device]
-			o.end = max(o.end, op.End)
-			started[device] = o
-			for _, x := range others[device] {
-				x.add(&x.other, &x.comm, op.Start, op.End)
-			}
-			return
-		}
-		k := key{device, list[next].kind}
-		next++
-		x := pairs[k]
-		if x == nil {
-			x = &exchange{other: running{end: started[device].end}}
-			pairs[k] = x
-			others[device] = append(others[device], x)
-		}
-		x.add(&x.comm, &x.other, op.Start, op.End)
-		entry(out, k.kind).launches++
-	})
-	for k, x := range pairs {
-		out[k.kind].ns += x.comm.ns
-		out[k.kind].exposed += x.comm.ns - x.both
-	}
 }

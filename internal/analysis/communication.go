@@ -51,7 +51,8 @@ func (tl *timed) communicationKernels() []bool {
 }
 
 // communicationOf measures the communication among some work, and on how many
-// GPUs it ran. Every other kernel covers it, of whatever part of the program.
+// GPUs it ran. Every other kernel covers it, of whatever part of the program. It asks
+// for each kernel that communicates once, in the order of their starts.
 func (tl *timed) communicationOf(comm []bool, among func(timeline.Op) bool) (c Communication, devices int) {
 	t := tl.t
 	byDevice := map[int32]*exchange{}

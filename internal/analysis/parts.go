@@ -32,7 +32,7 @@ type recording struct {
 	program   string // base name, and script of an interpreter
 	exchanges exchangeLog
 	source    string // of the exchanges: kernels or ranges
-	kinds     map[string]*kindTime
+	kinds     map[string]*Communication
 	drawn     *drawnRank // nil where it has no events
 }
 

@@ -34,32 +34,20 @@ func (pf *peakFinder) findPeaks() ([]GPU, []Peak) {
 // bestLaunch is the counted launch of a device that ran longest among those
 // with peaks: short ones measure their clock coarsely.
 func (c *counters) bestLaunch(device int) *launch {
-	var best *launch
-	score := func(l *launch) (int, float64) {
+	peaks := func(l *launch) int {
 		flops, bytes := l.limits()
-		return len(flops) + len(bytes), l.values["gpu__time_duration.sum"]
+		return len(flops) + len(bytes)
 	}
-	for _, l := range c.measured() {
-		if device >= 0 && l.res.Device >= 0 && l.res.Device != device {
-			continue
-		}
-		if best == nil {
-			best = l
-			continue
-		}
-		n, ns := score(l)
-		m, ms := score(best)
-		if n > m || n == m && ns > ms {
-			best = l
-		}
-	}
-	if best == nil {
+	list := slices.DeleteFunc(slices.Clone(c.measured()), func(l *launch) bool {
+		return device >= 0 && l.res.Device >= 0 && l.res.Device != device || peaks(l) == 0
+	})
+	if len(list) == 0 {
 		return nil
 	}
-	if n, _ := score(best); n == 0 {
-		return nil
-	}
-	return best
+	const ns = "gpu__time_duration.sum"
+	return slices.MaxFunc(list, func(x, y *launch) int {
+		return cmp.Or(cmp.Compare(peaks(x), peaks(y)), cmp.Compare(x.values[ns], y.values[ns]))
+	})
 }
 
 // gpusFromCounters describes the devices of reports where there is no timeline.
@@ -67,23 +55,14 @@ func (pf *peakFinder) gpusFromCounters() {
 	if pf.tl != nil && len(pf.gpus) > 0 {
 		return // numbers of devices differ between the tools where not all are visible
 	}
-	known := map[int]bool{}
-	for _, g := range pf.gpus {
-		known[g.Device] = true
-	}
 	for _, l := range pf.measured() {
 		device := max(0, l.res.Device)
-		if known[device] {
+		if slices.ContainsFunc(pf.gpus, func(g GPU) bool { return g.Device == device }) {
 			continue
 		}
-		known[device] = true
-		g := GPU{Device: device, Peaks: []Peak{}}
-		g.SMs = int(l.values[counterSMs])
+		g := GPU{Device: device, Name: l.texts["device__attribute_display_name"], SMs: int(l.values[counterSMs]), Peaks: []Peak{}}
 		if major, ok := l.value(counterMajor); ok {
 			g.Compute = fmt.Sprintf("%d.%d", int(major), int(l.values["device__attribute_compute_capability_minor"]))
-		}
-		if text := l.texts["device__attribute_display_name"]; text != "" {
-			g.Name = text
 		}
 		pf.gpus = append(pf.gpus, g)
 	}

@@ -348,10 +348,10 @@ func collectivesOf(parts []*recording, all *matches) []Collective {
 			c := entry(rows, kind)
 			c.Kind, c.Source = kind, cmp.Or(c.Source, p.source)
 			c.Ranks++
-			c.Launches += t.launches
-			c.NS += t.ns
+			c.Launches += t.Launches
+			c.NS += t.NS
 			if p.source == "kernels" {
-				exposed := t.exposed
+				exposed := t.ExposedNS
 				if c.ExposedNS != nil {
 					exposed += *c.ExposedNS
 				}
