@@ -21,8 +21,8 @@ func Analyze(ctx context.Context, in Input) (*Result, error) {
 	if in.Empty() {
 		return nil, errors.New("analyze: there is neither a timeline nor a report of counters nor what a workload measured; give a run, an .sqlite or .nsys-rep, or an .ncu-rep")
 	}
-	if err := in.checkModel(); err != nil {
-		return nil, err
+	if in.Model != "" && in.counted == nil {
+		return nil, errors.New("count " + in.Model + ": the shape of the session is not given")
 	}
 	in.Timelines = in.Ordered()
 	for {

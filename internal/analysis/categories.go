@@ -111,23 +111,15 @@ func (c *Categories) add(data []byte) (more bool, err error) {
 		if r.Name == "" {
 			r.Name = fmt.Sprintf("rule %d", i+1)
 		}
-		re, err := regexp.Compile(r.Match)
-		if err != nil || r.Match == "" {
-			return false, fmt.Errorf("rule %s: the pattern %q is no regular expression: %w", r.Name, r.Match, errors.Join(err, errEmpty(r.Match)))
+		if r.re, err = regexp.Compile(r.Match); r.Match == "" { // which Go accepts, and which would match every kernel
+			err = errors.New("it is empty")
 		}
-		r.re = re
+		if err != nil {
+			return false, fmt.Errorf("rule %s: the pattern %q is no regular expression: %w", r.Name, r.Match, err)
+		}
 		c.Rules = append(c.Rules, r)
 	}
 	return f.Shipped == nil || *f.Shipped, nil
-}
-
-// errEmpty says of the empty pattern, which Go accepts and which would match every
-// kernel, that it is one.
-func errEmpty(pattern string) error {
-	if pattern == "" {
-		return errors.New("it is empty")
-	}
-	return nil
 }
 
 // declare keeps the first declaration of an ID, with its label and its place in the

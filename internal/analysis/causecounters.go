@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 )
@@ -404,13 +403,4 @@ func (s *sight) pipe(id string) (counter string, level float64) {
 		}
 	}
 	return counter, level
-}
-
-// warpFill is the share of the threads of its warps that a block has.
-func (s *sight) warpFill() float64 {
-	n, ok := s.value(counterBlockSize)
-	if !ok || n <= 0 {
-		return 1
-	}
-	return n / (32 * math.Ceil(n/32))
 }

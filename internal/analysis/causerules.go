@@ -95,7 +95,8 @@ func contendedAtomics(s *sight) (finding, answer) {
 		return finding{}, unknown
 	}
 	least, skew := s.th.Slice, s.th.Skew
-	if s.onlyAtomics() {
+	_, many := manyAtomics(s)
+	if many == yes && !slices.ContainsFunc(s.all, func(r reading) bool { return r.level >= s.th.Busy }) { // little else is asked for
 		least, skew = s.th.SliceAlone, s.th.SkewAlone
 	}
 	if v[0] < 100*least || v[0] < skew*v[1] {
@@ -107,13 +108,6 @@ func contendedAtomics(s *sight) (finding, answer) {
 		f.params = append(f.params, fact.Count("requests", int64(n)))
 	}
 	return f, yes
-}
-
-// onlyAtomics tells that atomics are much of what L2 is asked for, and that no unit
-// is busy.
-func (s *sight) onlyAtomics() bool {
-	_, a := manyAtomics(s)
-	return a == yes && !slices.ContainsFunc(s.all, func(r reading) bool { return r.level >= s.th.Busy })
 }
 
 // sharedAtomics: threads of a warp add to the same words of shared memory, so that
@@ -331,11 +325,11 @@ func pipeBusy(s *sight) (finding, answer) {
 
 // partialWarps: the last warp of each block is mostly empty.
 func partialWarps(s *sight) (finding, answer) {
-	fill := s.warpFill()
-	if fill > s.th.Threads {
+	threads, ok := s.value(counterBlockSize)
+	fill := threads / (32 * math.Ceil(threads/32)) // share of the threads of its warps that a block has
+	if !ok || threads <= 0 || fill > s.th.Threads {
 		return finding{}, no
 	}
-	threads, _ := s.value(counterBlockSize)
 	return finding{[]fact.Param{fact.Count("threads", int64(threads)), fact.Share("fill", fill)}, []CauseEvidence{stays(counterBlockSize, threads, "threads", 32*s.th.Threads)}}, yes
 }
 
@@ -406,26 +400,17 @@ func occupancyBy(resources ...string) func(*sight) (finding, answer) {
 		}
 		f := finding{[]fact.Param{fact.Share("fits", fits/100), fact.Count("blocks", int64(blocks))},
 			[]CauseEvidence{stays(counterTheoretical[0], fits, "%", 100*s.th.Occupied), told(counter, blocks, "block")}}
-		for _, name := range []string{"launch__registers_per_thread", "launch__shared_mem_per_block", counterBlockSize} {
-			if v, ok := s.value(name); ok {
-				f.evidence = append(f.evidence, told(name, v, ""))
-				f.params = append(f.params, resourceParam(name, v))
+		for _, r := range []struct {
+			counter, key string
+			kind         fact.Kind
+		}{{"launch__registers_per_thread", "registers", fact.KindCount}, {"launch__shared_mem_per_block", "shared", fact.KindBytes}, {counterBlockSize, "threads", fact.KindCount}} {
+			if v, ok := s.value(r.counter); ok {
+				f.evidence = append(f.evidence, told(r.counter, v, ""))
+				f.params = append(f.params, fact.Num(r.key, r.kind, v))
 			}
 		}
 		return f, yes
 	}
-}
-
-// resourceParam is what a block, or a thread, takes of a resource: registers, bytes of shared
-// memory, threads.
-func resourceParam(name string, v float64) fact.Param {
-	switch name {
-	case "launch__registers_per_thread":
-		return fact.Count("registers", int64(v))
-	case "launch__shared_mem_per_block":
-		return fact.Bytes("shared", v)
-	}
-	return fact.Count("threads", int64(v))
 }
 
 // busyPipe holds where one of some pipes is the busiest unit of the SM.

@@ -13,10 +13,7 @@ import (
 // collectiveKinds tells the kind of an exchange by the name of a kernel or of a
 // range, in lower case without underscores. Earlier rows win: "allreduce" holds
 // "reduce".
-var collectiveKinds = []struct {
-	kind  string
-	match *regexp.Regexp
-}{
+var collectiveKinds = []collectiveKind{
 	{"reduce_scatter", regexp.MustCompile(`reducescatter`)},
 	{"all_gather", regexp.MustCompile(`allgather`)},
 	{"all_to_all", regexp.MustCompile(`alltoall`)},
@@ -25,6 +22,11 @@ var collectiveKinds = []struct {
 	{"barrier", regexp.MustCompile(`barrier`)},
 	{"send_recv", regexp.MustCompile(`sendrecv|ncclsend|ncclrecv|mpi(i?send|i?recv)|^(nccl|gloo|mpi):(send|recv)`)},
 	{"reduce", regexp.MustCompile(`reduce`)},
+}
+
+type collectiveKind struct {
+	kind  string
+	match *regexp.Regexp
 }
 
 // leavesTogether are the kinds that no rank can leave before the last one has
@@ -44,12 +46,7 @@ func kindOfCollective(name string) string {
 
 // kindNumber is the place of a kind, except "other", in collectiveKinds.
 func kindNumber(kind string) int {
-	for i := range collectiveKinds {
-		if collectiveKinds[i].kind == kind {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(collectiveKinds, func(k collectiveKind) bool { return k.kind == kind })
 }
 
 // hostCollective matches the ranges by which libraries and programs mark an

@@ -66,19 +66,14 @@ func (l *launch) stall() (reason, counter string, share float64, ok bool) {
 // An occupancyBound is a counter of how many blocks fit on an SM by one resource.
 type occupancyBound struct{ name, resource string }
 
-// occupancyLimits are the resources that bound the blocks on an SM.
+// occupancyLimits are the resources that bound the blocks on an SM. Registers and shared memory
+// go before the size of the block where they are as scarce.
 var occupancyLimits = []occupancyBound{
 	{"launch__occupancy_limit_registers", "registers"},
 	{"launch__occupancy_limit_shared_mem", "shared_memory"},
 	{"launch__occupancy_limit_warps", "warps"},
 	{"launch__occupancy_limit_blocks", "blocks"},
 	{"launch__occupancy_limit_barriers", "barriers"},
-}
-
-// occupancyLimit is the scarcest resource with its limit in blocks. Registers
-// and shared memory go before the size of the block where they are as scarce.
-func (l *launch) occupancyLimit() (resource, counter string, blocks float64, ok bool) {
-	return l.fewestBlocks(occupancyLimits)
 }
 
 // fewestBlocks is the scarcest of some resources; of equal ones the first.

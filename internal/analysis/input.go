@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -65,7 +66,8 @@ type Input struct {
 
 	kind string         // of a session that ships with deepprof
 	lost []lostTimeline // timelines of which nothing can be used
-	left map[int]bool   // ranks that were not chosen to be captured
+	// notChosen are the ranks that began and were not chosen to be captured.
+	notChosen map[int]bool
 
 	Workers int // goroutines that read; 0 takes one per core
 }
@@ -105,7 +107,8 @@ func FromRun(dir string) (Input, error) {
 	}
 	in := Input{Run: dir, Metrics: map[string]string{}}
 	in.Identities = runs.Identities(dir)
-	in.findTimelines()
+	// An export goes before its report, since it needs no vendor tool.
+	in.Timelines = withoutExported(filled(runs.Files(dir, runs.TimelineFile)), filled(runs.Files(dir, runs.TimelineReportFile)))
 	in.findRanks()
 	in.Counters = runs.Files(dir, runs.CountersFile)
 	if len(in.Counters) == 0 {
@@ -123,14 +126,22 @@ func FromRun(dir string) (Input, error) {
 	return in, nil
 }
 
-// findTimelines takes an export before its report, since it needs no vendor tool.
-// An import or export that was killed leaves an empty file.
-func (in *Input) findTimelines() {
-	exports, reports := filled(runs.Files(in.Run, runs.TimelineFile)), filled(runs.Files(in.Run, runs.TimelineReportFile))
-	in.Timelines = withoutExported(exports, reports)
+// findRanks reads which ranks of the job began and were not chosen to be captured: nobody
+// misses their timelines.
+func (in *Input) findRanks() {
+	in.notChosen = map[int]bool{}
+	for _, path := range runs.Files(in.Run, runs.RankFile) {
+		var r struct {
+			Rank   int
+			Chosen string
+		}
+		if data, err := readFile(path); err == nil && json.Unmarshal(data, &r) == nil && r.Chosen == "no" {
+			in.notChosen[r.Rank] = true
+		}
+	}
 }
 
-// filled are the files that hold anything.
+// filled are the files that hold anything: an import or export that was killed leaves an empty one.
 func filled(paths []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool {
 		info, err := os.Stat(path)

@@ -30,20 +30,15 @@ func (in *Input) identityOf(path string, t *timeline.Timeline) timeline.Identity
 // rank, window and repeat, then by the numbers that names end in.
 func (in *Input) Ordered() []string {
 	counted := in.countedRank()
+	other := func(id timeline.Identity) int { // than the rank that was counted
+		return btoi(counted == nil || id.Rank == nil || *id.Rank != *counted)
+	}
 	list := slices.Compact(slices.Clone(in.Timelines))
 	slices.SortStableFunc(list, func(x, y string) int {
 		a, b := in.Identity(x), in.Identity(y)
-		if first := isRank(a, counted); first != isRank(b, counted) {
-			return map[bool]int{true: -1, false: 1}[first]
-		}
-		return cmp.Or(a.Compare(b), compareNumbers(format.BaseName(x), format.BaseName(y)))
+		return cmp.Or(other(a)-other(b), a.Compare(b), compareNumbers(format.BaseName(x), format.BaseName(y)))
 	})
 	return list
-}
-
-// isRank is false where either is not known.
-func isRank(id timeline.Identity, rank *int) bool {
-	return rank != nil && id.Rank != nil && *id.Rank == *rank
 }
 
 // countedRank is the rank of all reports of counters; nil where they tell none,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/gpu"
@@ -48,8 +47,10 @@ type judgment struct {
 // judge decides what limits each kernel and places it on the roofline. It returns
 // the counters without the word of launches that are in doubt.
 func (j *judgment) judge() *counters {
-	speaks := j.launchOf
-	j.counters = j.withoutDoubt()
+	speaks, sure := j.launchOf, *j.counters
+	sure.launchOf = maps.Clone(speaks)
+	maps.DeleteFunc(sure.launchOf, func(_ int, l *launch) bool { return l.doubt != nil })
+	j.counters = &sure
 	for i := range j.kernels {
 		k := &j.kernels[i]
 		l := speaks[i]
@@ -71,14 +72,6 @@ func (j *judgment) judge() *counters {
 	j.gatherPoints()
 	j.untoldCauses()
 	return j.counters
-}
-
-// withoutDoubt is the same, but launches in doubt speak for no kernel.
-func (c *counters) withoutDoubt() *counters {
-	sure := *c
-	sure.launchOf = maps.Clone(c.launchOf)
-	maps.DeleteFunc(sure.launchOf, func(_ int, l *launch) bool { return l.doubt != nil })
-	return &sure
 }
 
 // untoldCauses says of how many kernels with a limiter the counters do not tell the
@@ -232,8 +225,8 @@ func (l *launch) readings() (all []reading, missing string) {
 		}
 		any, busiest = true, max(busiest, share(v))
 		unit := p.id
-		if dtype, ok := l.tensorType(); ok && unit == unitTensor {
-			unit = string(dtype)
+		if unit == unitTensor {
+			unit = cmp.Or(string(l.tensorType()), unit)
 		}
 		all = append(all, reading{limitCompute, unit, name, share(v)})
 	}
@@ -255,7 +248,7 @@ func (l *launch) readings() (all []reading, missing string) {
 func (r reading) unnamed() bool { return r.unit == unitIssue || r.unit == unitSM }
 
 // tensor tells the tensor pipe, whatever type it works in.
-func (r reading) tensor() bool { return strings.HasPrefix(r.unit, unitTensor) }
+func (r reading) tensor() bool { return r.unit == unitTensor || gpu.DType(r.unit).Tensor() }
 
 // share is a percentage of a peak as a share. Counters of several passes can come
 // out slightly above the peak.
@@ -282,12 +275,11 @@ func (l *launch) otherUnit(counter string, level float64) reading {
 	return reading{limitCompute, unitSM, counter, level}
 }
 
-// tensorType is the type that the tensor pipe worked in.
-func (l *launch) tensorType() (gpu.DType, bool) {
+// tensorType is the type that the tensor pipe worked in; "" where that was not counted.
+func (l *launch) tensorType() gpu.DType {
 	tensor := maps.Clone(l.counts().flops)
 	maps.DeleteFunc(tensor, func(dtype gpu.DType, _ float64) bool { return !dtype.Tensor() })
-	dtype := most(tensor)
-	return dtype, dtype != ""
+	return most(tensor)
 }
 
 // above keeps the order, the busiest first.
@@ -411,7 +403,7 @@ func (l *launch) issue() (counter string, percent float64, ok bool) {
 func (l *launch) lowOccupancy() (Limiter, bool) {
 	theoretical, ok := l.value(counterTheoretical[0])
 	issueName, issue, okIssue := l.issue()
-	resource, counter, blocks, okLimit := l.occupancyLimit()
+	resource, counter, blocks, okLimit := l.fewestBlocks(occupancyLimits)
 	if !ok || !okLimit || theoretical/100 >= occupiedShare || okIssue && issue/100 >= issuedShare {
 		return Limiter{}, false
 	}

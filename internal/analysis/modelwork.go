@@ -2,9 +2,7 @@ package analysis
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -206,20 +204,4 @@ func (in *Input) addModel(path string) error {
 	}
 	in.Model = path
 	return nil
-}
-
-// checkModel refuses a config.json whose work was not counted.
-func (in *Input) checkModel() error {
-	if in.Model == "" || in.counted != nil {
-		return nil
-	}
-	return errors.New("count " + in.Model + ": the shape of the session is not given")
-}
-
-// unusedFlops refuses a flops.json that was given by name and fits no stage.
-func (ut *utilizer) unusedFlops(work map[string]StageWork) error {
-	if ut.in.Flops == "" || ut.in.Run != "" || slices.ContainsFunc(ut.stages, func(s Stage) bool { return work[s.Name].Stage != "" }) {
-		return nil
-	}
-	return ut.unused(ut.in.Flops)
 }

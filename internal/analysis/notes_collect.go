@@ -146,18 +146,16 @@ func merged(notes []Note) []Note {
 	var out []Note
 	for i := range notes {
 		n := &notes[i]
-		again := func(m Note) bool { return m.Step != "" && (m.Fact.Equal(n.Fact) || saysSame(m.Fact, n.Fact)) }
+		again := func(m Note) bool {
+			// An earlier version stored a message of the profiler as a text, which is read from its report too.
+			text := m.Is(fact.Text) && m.Text("text") == n.Text("text_of_vendor")
+			return m.Step != "" && (m.Fact.Equal(n.Fact) || text)
+		}
 		if !slices.ContainsFunc(out, n.equalTo) && (n.Step != "" || !slices.ContainsFunc(notes, again)) {
 			out = append(out, *n)
 		}
 	}
 	return out
-}
-
-// saysSame tells whether an earlier version stored a message of the profiler as a
-// text, which is read from its report too.
-func saysSame(stored, f fact.Fact) bool {
-	return stored.Is(fact.Text) && stored.Text("text") == f.Text("text_of_vendor")
 }
 
 // ofOneProcess marks a message of nsys that is about one process where the

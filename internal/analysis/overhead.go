@@ -88,7 +88,9 @@ func (cn *conclusion) tellOverhead() {
 
 // lighter says which preset slows a stage less, or that none does.
 func (cn *conclusion) lighter(s *Stage) fact.Fact {
-	slows := costs(&cn.in.capture)
+	slows, trace := costs(&cn.in.capture), cn.in.capture.Trace
+	// Calls and work of CUDA are traced unless nsys is told otherwise.
+	cuda := len(trace) == 0 || slices.ContainsFunc(trace, func(t string) bool { return strings.HasPrefix(t, "cuda") })
 	switch {
 	case s.GraphKernels > 0:
 		return fact.New(UseLight)
@@ -96,7 +98,7 @@ func (cn *conclusion) lighter(s *Stage) fact.Fact {
 		return fact.New(onlyClean) // the advice is on the other stage
 	case len(slows) > 0:
 		return fact.New(UseDefault, fact.Names("costs", fact.KindKey, slows))
-	case cn.res.Sampling != nil && tracesCUDA(&cn.in.capture):
+	case cn.res.Sampling != nil && cuda:
 		return fact.New(UseSampled)
 	case cn.in.capture.CUDAGraphTrace == "graph":
 		return fact.New(lightAlready)
@@ -116,12 +118,6 @@ func (cn *conclusion) tellServerOverhead() {
 		graphs += int(st.GraphKernels)
 	}
 	cn.notes.warn(serverOverhead, fact.Share("overhead", *s.Collecting.PerToken), fact.Because("advice", cn.lighter(&Stage{GraphKernels: int64(graphs)})))
-}
-
-// tracesCUDA tells whether nsys was asked for the calls and the work of CUDA, as it is unless
-// told otherwise.
-func tracesCUDA(c *plan.Nsys) bool {
-	return len(c.Trace) == 0 || slices.ContainsFunc(c.Trace, func(t string) bool { return strings.HasPrefix(t, "cuda") })
 }
 
 // costlyArgs begin the further arguments of nsys that slow a program.

@@ -106,7 +106,7 @@ func (jb *jobReader) worldOf(parts []*recording) (world int, missing []int) {
 		jb.notes.warn(worldDiffers, fact.Count("least", list[0]), fact.Count("most", list[len(list)-1]))
 	}
 	for r := range rankCount(parts) {
-		if !seen[r] && !jb.in.left[r] && len(missing) < maxMissing {
+		if !seen[r] && !jb.in.notChosen[r] && len(missing) < maxMissing {
 			missing = append(missing, r)
 		}
 	}

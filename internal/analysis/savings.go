@@ -245,7 +245,7 @@ func (sv *savings) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
 	case limitLaunch, limitOccupancy, "":
 		return roofAdvice{}, false
 	case limitDRAM, limitL1, limitL2:
-		if k.Limiter.wastesBytes() {
+		if c := k.Limiter.Cause; c != nil && slices.Contains(wasteful, c.Code) {
 			return reach.fewerBytes(l), true
 		}
 	}
@@ -267,11 +267,6 @@ func (sv *savings) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
 
 // wasteful are the causes whose remedy takes bytes away from the busiest memory.
 var wasteful = []fact.Code{causeUncoalesced, causeSpills, causeLocalMemory, causeL2Misses}
-
-// wastesBytes is false where no cause is known.
-func (v *Limiter) wastesBytes() bool {
-	return v.Cause != nil && slices.Contains(wasteful, v.Cause.Code)
-}
 
 // fewerBytes is the advice for a kernel that moves bytes in vain: they may go, so
 // that the arithmetic is left. Of one that computes nothing no bound is known, and

@@ -38,8 +38,9 @@ func (ut *utilizer) utilize() error {
 			return err
 		}
 	}
-	if err := ut.unusedFlops(work); err != nil {
-		return err
+	fits := func(s Stage) bool { return work[s.Name].Stage != "" }
+	if ut.in.Flops != "" && ut.in.Run == "" && !slices.ContainsFunc(ut.stages, fits) { // it was given by name
+		return ut.unused(ut.in.Flops)
 	}
 	for i := range ut.stages {
 		s := &ut.stages[i]
