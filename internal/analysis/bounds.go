@@ -17,9 +17,9 @@ const (
 // maxCleanMS bounds what is taken for a time: a year.
 const maxCleanMS = maxSpan / 1e6
 
-// shortest is how long a clean pass must be at least, as a share of the time in
+// minUnprofiledShare is how long an unprofiled pass must be at least, as a share of the time in
 // which kernels run: it cannot be much shorter than they are.
-const shortest = 0.9
+const minUnprofiledShare = 0.9
 
 // A stageClock tells how long stages last: without the profiler where that is
 // known, with moments that several instances share counted once, and what of it
@@ -40,43 +40,43 @@ func newStageClock(stages []Stage, tl *timed, self selfTimes) *stageClock {
 	return &stageClock{selfTimes: self, stages: stages, tl: tl}
 }
 
-// cleanNS is how long the passes of a stage that the timeline holds take without
-// the profiler. It is not known without a clean run of the same shape, where
+// unprofiledNS is how long the passes of a stage that the timeline holds take without
+// the profiler. It is not known without an unprofiled run of the same shape, where
 // passes run at the same time, nor where it is too short for the kernels in it.
-func (st *stageClock) cleanNS(s *Stage) (int64, bool) {
+func (st *stageClock) unprofiledNS(s *Stage) (int64, bool) {
 	if s.CleanMS == nil || s.Passes == 0 || s.Split.WallNS == 0 || !st.alike() || st.overlap(s) {
 		return 0, false
 	}
 	ms := *s.CleanMS * float64(s.Passes)
-	if !(ms > 0 && ms < maxCleanMS) || ms*1e6 < shortest*float64(s.Split.BusyNS) {
+	if !(ms > 0 && ms < maxCleanMS) || ms*1e6 < minUnprofiledShare*float64(s.Split.BusyNS) {
 		return 0, false
 	}
 	return int64(math.Round(ms * 1e6)), true
 }
 
-// cleanShares sets what share of its clean time kernels run in each stage.
-func (cn *conclusion) cleanShares() {
+// setUnprofiledShares sets what share of its unprofiled time kernels run in each stage.
+func (cn *conclusion) setUnprofiledShares() {
 	for i := range cn.res.Stages {
 		s := &cn.res.Stages[i]
-		if ns, ok := cn.stages.cleanNS(s); ok {
+		if ns, ok := cn.stages.unprofiledNS(s); ok {
 			s.CleanBusy = new(min(1, float64(s.Split.BusyNS)/float64(ns)))
 		}
 	}
 }
 
-// stageNS is the time of a stage: clean, or else under nsys.
+// stageNS is the time of a stage: unprofiled, or else under nsys.
 func (st *stageClock) stageNS(s *Stage) (ns int64, clean bool) {
-	if ns, ok := st.cleanNS(s); ok {
+	if ns, ok := st.unprofiledNS(s); ok {
 		return ns, true
 	}
 	return s.Split.WallNS, false
 }
 
 // bounded is what idle time of so many nanoseconds under nsys can be at most
-// without the profiler: no more than the clean time leaves beside GPU work. A
-// clean run that was slower, because something disturbed it, has more of it.
+// without the profiler: no more than the unprofiled time leaves beside GPU work. An unprofiled
+// run that was slower, because something disturbed it, has more of it.
 func (st *stageClock) bounded(s *Stage, ns int64) int64 {
-	clean, ok := st.cleanNS(s)
+	clean, ok := st.unprofiledNS(s)
 	if !ok {
 		return ns
 	}
@@ -88,12 +88,12 @@ func (st *stageClock) bounded(s *Stage, ns int64) int64 {
 }
 
 // span is the time that savings are held against: that of the scope, or of the
-// timeline, in which stages last as long as in the clean run where one tells.
+// timeline, in which stages last as long as in the unprofiled run where one tells.
 func (sv *savings) span() (ns int64, times string) {
 	wall := sv.res.wallNS()
 	ns, times = wall, timesNsys
 	for _, s := range sv.stages.stagesInScope() {
-		if clean, ok := sv.stages.cleanNS(s); ok {
+		if clean, ok := sv.stages.unprofiledNS(s); ok {
 			ns, times = ns+clean-s.Split.WallNS, timesClean
 		}
 	}
@@ -105,7 +105,7 @@ func (sv *savings) span() (ns int64, times string) {
 
 // boundFact says which times a bound of idle time rests on.
 func (st *stageClock) boundFact(s *Stage) fact.Fact {
-	clean, ok := st.cleanNS(s)
+	clean, ok := st.unprofiledNS(s)
 	if !ok {
 		return fact.New(codeTimesNsys)
 	}

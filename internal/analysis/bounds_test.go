@@ -15,7 +15,7 @@ func hasFact(list []fact.Fact, code fact.Code) bool {
 
 func ptr(x float64) *float64 { return &x }
 
-// What gaps can save is held against the clean run.
+// What gaps can save is held against the unprofiled run.
 func TestBounds(t *testing.T) {
 	const ms = 1_000_000
 	for _, c := range []struct {
@@ -52,7 +52,7 @@ func TestPlainSharesHaveOneBase(t *testing.T) {
 	a := analyzerWith(Input{})
 	split := Split{WallNS: 8_795 * us, BusyNS: 1_696 * us, IdleNS: 7_099 * us, LaunchBound: true, LaunchNS: 6_936 * us, Idle: []TimePart{{ID: "launch", NS: 6_936 * us}, {ID: "sync", NS: 163 * us}}}
 	a.res.Stages = []Stage{{Name: "prefill", Passes: 1, CleanMS: ptr(10.308), Split: split}, {Name: "decode", Passes: 1, Split: split}}
-	a.told((*conclusion).cleanShares)
+	a.told((*conclusion).setUnprofiledShares)
 	a.told((*conclusion).findLaunchBound)
 	for name, times := range map[string]string{"prefill": "times:clean", "decode": "times:nsys"} {
 		f := findingNamed(a.res, "launch-bound-"+name)
@@ -71,7 +71,7 @@ func TestPlainSharesHaveOneBase(t *testing.T) {
 	}
 }
 
-// The savings of a run with a clean run add up to no more than it takes.
+// The savings of a run with an unprofiled run add up to no more than it takes.
 func TestSavingsWithinCleanTime(t *testing.T) {
 	in, err := FromRun(toyRun(t, "1.1", "0.115"))
 	if err != nil {

@@ -88,7 +88,7 @@ type causeRule struct {
 	// rest: the cause holds only where none before it does. Where one of those
 	// could not be tested, it is not stated.
 	rest bool
-	test func(*sight) (finding, answer)
+	test func(*causeInput) (finding, answer)
 }
 
 // A finding is what a test found: the numbers of the message and the counters. It is only
@@ -98,8 +98,8 @@ type finding struct {
 	evidence []CauseEvidence
 }
 
-// A sight is what the rules see of one launch: its counters, and what limits it.
-type sight struct {
+// A causeInput is what the rules see of one launch: its counters, and what limits it.
+type causeInput struct {
 	*launch
 	kind string // of the limiter
 	// all are the limits with their use, the busiest first; empty where one that every
@@ -115,7 +115,7 @@ func causeOf(l *launch, kind string) *Cause {
 		return nil
 	}
 	all, _ := l.readings()
-	s := &sight{launch: l, kind: kind, all: all, th: &causeLimits}
+	s := &causeInput{launch: l, kind: kind, all: all, th: &causeLimits}
 	var need []string
 	for i := range causeRules {
 		r := &causeRules[i]

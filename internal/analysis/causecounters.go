@@ -169,7 +169,7 @@ func (l *launch) sum(names ...string) (total float64, any bool) {
 // active is the share of the time in which an average SM has work: of the time of
 // the busiest SM, or, where that was not counted, of the whole duration less its
 // start and end.
-func (s *sight) active() (counter string, share float64, ok bool) {
+func (s *causeInput) active() (counter string, share float64, ok bool) {
 	avg, ok := s.value(counterActiveAvg)
 	if !ok {
 		return "", 0, false
@@ -186,7 +186,7 @@ func (s *sight) active() (counter string, share float64, ok bool) {
 }
 
 // level is how much of a kind of limit is in use, 0 to 1.
-func (s *sight) level(kind string) float64 {
+func (s *causeInput) level(kind string) float64 {
 	for _, r := range s.all { // the busiest first
 		if r.kind == kind {
 			return r.level
@@ -233,7 +233,7 @@ func (l *launch) stalls() []stallShare {
 
 // waits reports whether the largest stall is one of some reasons and large enough
 // to be named. Unknown where stalls were not counted.
-func (s *sight) waits(reasons ...string) (stallShare, answer) {
+func (s *causeInput) waits(reasons ...string) (stallShare, answer) {
 	all := s.stalls()
 	switch {
 	case len(all) == 0:
@@ -252,7 +252,7 @@ func (st stallShare) evidence(th *causeThresholds) CauseEvidence {
 // used is the share of the bytes moved into a level for global loads and stores
 // that threads asked for, at most: bytes that are asked for twice count twice.
 // The counter is that of the accesses that waste more.
-func (s *sight) used(kind string) (counter string, share float64, ok bool) {
+func (s *causeInput) used(kind string) (counter string, share float64, ok bool) {
 	load, okLoad := s.value(counterLoadUse)
 	store, okStore := s.value(counterStoreUse)
 	if !okLoad && !okStore {
@@ -290,7 +290,7 @@ func (s *sight) used(kind string) (counter string, share float64, ok bool) {
 // what DRAM reads they have the part that they have of what L2 is asked for: bulk
 // copies (TMA) and atomics read beside them. False where atomics were not counted
 // in sectors.
-func (s *sight) movedSectors(kind string, asked float64) (float64, bool) {
+func (s *causeInput) movedSectors(kind string, asked float64) (float64, bool) {
 	misses, ok := s.value(counterLoadMisses)
 	if !ok || kind == limitL1 {
 		return asked, true
@@ -316,7 +316,7 @@ const (
 // ways is how many passes an access with conflicts takes for each that it needs:
 // of the loads or the stores, whichever have more conflicts, or of all accesses, as
 // given, where they were not counted apart.
-func (s *sight) ways(all float64) (ways float64, of string) {
+func (s *causeInput) ways(all float64) (ways float64, of string) {
 	ways, of = all, "all"
 	most := 0.0
 	for _, op := range []struct{ of, passes, conflicts string }{
@@ -331,7 +331,7 @@ func (s *sight) ways(all float64) (ways float64, of string) {
 
 // conflicts are the passes through shared memory that bank conflicts add, as a
 // share of all passes, with the passes per pass that would be needed.
-func (s *sight) conflicts() (counter string, share, ways float64, a answer) {
+func (s *causeInput) conflicts() (counter string, share, ways float64, a answer) {
 	if v, ok := s.several(counterPassesSource, counterPassesIdeal); ok {
 		if v[0] <= 0 || v[1] <= 0 {
 			return counterPassesSource, 0, 1, no
@@ -349,7 +349,7 @@ func (s *sight) conflicts() (counter string, share, ways float64, a answer) {
 }
 
 // sharedPart is the share of the passes of L1's data pipe that are for shared memory.
-func (s *sight) sharedPart() (float64, bool) {
+func (s *causeInput) sharedPart() (float64, bool) {
 	v, ok := s.several(counterDataShared, counterDataPipe)
 	if !ok || v[1] <= 0 {
 		return 0, false
@@ -358,7 +358,7 @@ func (s *sight) sharedPart() (float64, bool) {
 }
 
 // local is the share of the accesses through L1 that go to local memory.
-func (s *sight) local() (share float64, a answer) {
+func (s *causeInput) local() (share float64, a answer) {
 	const sectors = "l1tex__t_sectors_pipe_lsu_mem_"
 	if v, ok := s.several(sectors+"local_op_ld.sum", sectors+"local_op_st.sum", counterLoadSectors, counterStoreSectors); ok {
 		if all := v[0] + v[1] + v[2] + v[3]; all > 0 {
@@ -373,7 +373,7 @@ func (s *sight) local() (share float64, a answer) {
 }
 
 // tensorWork is the share of the FLOPs that the tensor pipe did.
-func (s *sight) tensorWork() float64 {
+func (s *causeInput) tensorWork() float64 {
 	var tensor, all float64
 	for dtype, n := range s.counts().flops {
 		all += n
@@ -390,13 +390,13 @@ func (s *sight) tensorWork() float64 {
 // scarcest is the resource that bounds the blocks on an SM, with their number. An
 // SM holds so many blocks at most whatever they take: where registers or shared
 // memory allow as many, the size of the block is what matters.
-func (s *sight) scarcest() (counter string, blocks float64, ok bool) {
+func (s *causeInput) scarcest() (counter string, blocks float64, ok bool) {
 	_, counter, blocks, ok = s.fewestBlocks(append(occupancyLimits[3:4:4], occupancyLimits...))
 	return counter, blocks, ok
 }
 
 // pipe is how busy a math pipe is, 0 to 1, by its ID.
-func (s *sight) pipe(id string) (counter string, level float64) {
+func (s *causeInput) pipe(id string) (counter string, level float64) {
 	for _, p := range pipes {
 		if name, v, ok := s.first(p.counters...); ok && p.id == id && share(v) > level {
 			counter, level = name, share(v)

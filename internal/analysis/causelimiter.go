@@ -12,7 +12,7 @@ const codeBusySlice fact.Code = "l2-slice-atomics"
 // works for less of the time than the busiest, or the grid has too few blocks for
 // them where that was not counted.
 func (l *launch) idles() bool {
-	s := &sight{launch: l, th: &causeLimits}
+	s := &causeInput{launch: l, th: &causeLimits}
 	if _, active, ok := s.active(); ok {
 		return active <= s.th.Active
 	}
@@ -25,7 +25,7 @@ func (l *launch) idles() bool {
 // on average and however small the grid is.
 func (l *launch) busySlice() (Limiter, bool) {
 	all, _ := l.readings()
-	f, a := contendedAtomics(&sight{launch: l, th: &causeLimits, all: all})
+	f, a := contendedAtomics(&causeInput{launch: l, th: &causeLimits, all: all})
 	if a != yes {
 		return Limiter{}, false
 	}

@@ -3,7 +3,7 @@ package analysis
 import "github.com/deepprof/deepprof/internal/fact"
 
 // l2Misses: data is read again from L2, and more comes from DRAM than L2 can hold.
-func l2Misses(s *sight) (finding, answer) {
+func l2Misses(s *causeInput) (finding, answer) {
 	v, ok := s.several(counterL2Reads, counterDRAMRead)
 	if !ok {
 		return finding{}, unknown
@@ -24,7 +24,7 @@ func l2Misses(s *sight) (finding, answer) {
 
 // streaming: what DRAM moves is asked for once, or L2 holds all of it: no cache can
 // help. L2 can be busier than DRAM with it, because it keeps what is written.
-func streaming(s *sight) (finding, answer) {
+func streaming(s *causeInput) (finding, answer) {
 	v, ok := s.several(counterL2Reads, counterDRAMRead)
 	switch {
 	case !ok:
@@ -37,7 +37,7 @@ func streaming(s *sight) (finding, answer) {
 }
 
 // sharedTraffic: shared memory is what keeps L1 busy, without conflicts.
-func sharedTraffic(s *sight) (finding, answer) {
+func sharedTraffic(s *causeInput) (finding, answer) {
 	part, ok := s.sharedPart()
 	if !ok {
 		return finding{}, unknown

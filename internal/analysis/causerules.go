@@ -62,7 +62,7 @@ var causeRules = []causeRule{
 
 // remains holds where no rule before it does: the level of the limiter is its
 // evidence.
-func remains(s *sight) (finding, answer) {
+func remains(s *causeInput) (finding, answer) {
 	for _, r := range s.all {
 		if r.kind == s.kind || s.kind == limitMixed {
 			return finding{[]fact.Param{fact.Share("level", r.level)}, []CauseEvidence{told(r.counter, 100*r.level, "%")}}, yes
@@ -75,7 +75,7 @@ func remains(s *sight) (finding, answer) {
 }
 
 // hostMemory: L2 is filled from the host over the bus.
-func hostMemory(s *sight) (finding, answer) {
+func hostMemory(s *causeInput) (finding, answer) {
 	v, ok := s.several(counterHostFill, counterDeviceFill)
 	if !ok || v[0] < s.th.HostFill || v[0] < s.th.Host*(v[0]+v[1]) {
 		return finding{}, no
@@ -86,7 +86,7 @@ func hostMemory(s *sight) (finding, answer) {
 
 // contendedAtomics: one slice of L2 takes atomics most of the time while the
 // others have few.
-func contendedAtomics(s *sight) (finding, answer) {
+func contendedAtomics(s *causeInput) (finding, answer) {
 	if n, ok := s.sum(counterRed, counterAtom, counterCAS); ok && n == 0 {
 		return finding{}, no
 	}
@@ -112,7 +112,7 @@ func contendedAtomics(s *sight) (finding, answer) {
 
 // sharedAtomics: threads of a warp add to the same words of shared memory, so that
 // an instruction takes several passes.
-func sharedAtomics(s *sight) (finding, answer) {
+func sharedAtomics(s *causeInput) (finding, answer) {
 	v, ok := s.several(counterAtomicPasses, counterSharedAtomics, counterPasses)
 	if !ok {
 		return finding{}, unknown
@@ -128,7 +128,7 @@ func sharedAtomics(s *sight) (finding, answer) {
 func round(x float64) float64 { return math.Round(10*x) / 10 }
 
 // fewBlocks: the grid leaves SMs without work from the start.
-func fewBlocks(s *sight) (finding, answer) {
+func fewBlocks(s *causeInput) (finding, answer) {
 	waves, ok := s.value(counterWaves[0])
 	if !ok {
 		return finding{}, unknown
@@ -150,7 +150,7 @@ func fewBlocks(s *sight) (finding, answer) {
 }
 
 // fewWarps: every SM has blocks, and room for as many again that the grid lacks.
-func fewWarps(s *sight) (finding, answer) {
+func fewWarps(s *causeInput) (finding, answer) {
 	waves, ok := s.value(counterWaves[0])
 	if !ok || waves > 1-s.th.Occupied {
 		return finding{}, no
@@ -160,7 +160,7 @@ func fewWarps(s *sight) (finding, answer) {
 
 // partOfWave says how much of a wave the grid is, where most would be enough, and its blocks
 // beside the SMs where both are known.
-func (s *sight) partOfWave(waves, most float64) finding {
+func (s *causeInput) partOfWave(waves, most float64) finding {
 	f := finding{params: []fact.Param{fact.Share("wave", waves)}, evidence: []CauseEvidence{stays(counterWaves[0], waves, "waves", most)}}
 	if v, ok := s.several(counterBlocks, counterSMs); ok {
 		f.params = append(f.params, fact.Count("blocks", int64(v[0])), fact.Count("sms", int64(v[1])))
@@ -169,7 +169,7 @@ func (s *sight) partOfWave(waves, most float64) finding {
 }
 
 // tailWave: the last wave of blocks fills a part of the GPU, and SMs wait for it.
-func tailWave(s *sight) (finding, answer) {
+func tailWave(s *causeInput) (finding, answer) {
 	waves, ok := s.value(counterWaves[0])
 	if !ok || waves <= 1 {
 		return finding{}, no
@@ -190,7 +190,7 @@ func tailWave(s *sight) (finding, answer) {
 
 // unevenBlocks: SMs run out of work while others have some, and not for the last
 // wave: blocks differ in their work.
-func unevenBlocks(s *sight) (finding, answer) {
+func unevenBlocks(s *causeInput) (finding, answer) {
 	counter, active, ok := s.active()
 	if !ok || active > s.th.Active || s.durationNS() < 2*s.th.RampNS { // a short one is mostly start and end
 		return finding{}, no
@@ -200,7 +200,7 @@ func unevenBlocks(s *sight) (finding, answer) {
 
 // spills: local memory is much of what L1 moves, and the compiler put registers there.
 // An array with computed indices is no spill, see localMemory.
-func spills(s *sight) (finding, answer) {
+func spills(s *causeInput) (finding, answer) {
 	n, ok := s.value(counterSpills)
 	f, a := localMemory(s)
 	if a == yes && (!ok || n <= 0) {
@@ -213,7 +213,7 @@ func spills(s *sight) (finding, answer) {
 }
 
 // localMemory: much of what L1 moves is local memory, whoever put it there.
-func localMemory(s *sight) (finding, answer) {
+func localMemory(s *causeInput) (finding, answer) {
 	part, a := s.local()
 	if a != yes {
 		return finding{}, a
@@ -226,7 +226,7 @@ func localMemory(s *sight) (finding, answer) {
 
 // bankConflicts: conflicts add passes through shared memory. Where no unit is at
 // its limit they matter if warps wait for shared memory.
-func bankConflicts(s *sight) (finding, answer) {
+func bankConflicts(s *causeInput) (finding, answer) {
 	counter, part, mean, a := s.conflicts()
 	switch {
 	case a == unknown:
@@ -249,7 +249,7 @@ func bankConflicts(s *sight) (finding, answer) {
 
 // uncoalesced: memory moves at least twice the bytes that threads ask for. Where
 // no unit is at its limit it can be felt only if one works hard.
-func uncoalesced(s *sight) (finding, answer) {
+func uncoalesced(s *causeInput) (finding, answer) {
 	level := s.kind
 	if level == limitLatency || level == limitOccupancy || level == limitMixed {
 		level = limitL1
@@ -274,7 +274,7 @@ func uncoalesced(s *sight) (finding, answer) {
 var accessOf = map[string]string{counterLoadUse: "load", counterStoreUse: "store"}
 
 // manyAtomics: atomics are much of what L2 is asked for, over many addresses.
-func manyAtomics(s *sight) (finding, answer) {
+func manyAtomics(s *causeInput) (finding, answer) {
 	n, ok := s.sum(counterRed, counterAtom, counterCAS)
 	all, okAll := s.value(counterRequests)
 	if !ok || !okAll || all <= 0 || n/all < s.th.Atomics {
@@ -285,7 +285,7 @@ func manyAtomics(s *sight) (finding, answer) {
 
 // barriers: most warps wait for others of their block. A unit that is nearly always busy
 // all the same has enough to do.
-func barriers(s *sight) (finding, answer) {
+func barriers(s *causeInput) (finding, answer) {
 	if (s.kind == limitCompute || s.kind == limitL1) && s.level(s.kind) >= s.th.Full {
 		return finding{}, no
 	}
@@ -293,12 +293,12 @@ func barriers(s *sight) (finding, answer) {
 }
 
 // stalled is the test that the largest stall is one of some reasons.
-func stalled(reasons ...string) func(*sight) (finding, answer) {
-	return func(s *sight) (finding, answer) { return s.stalledBy(reasons...) }
+func stalled(reasons ...string) func(*causeInput) (finding, answer) {
+	return func(s *causeInput) (finding, answer) { return s.stalledBy(reasons...) }
 }
 
 // stalledBy holds where the largest stall is one of some reasons.
-func (s *sight) stalledBy(reasons ...string) (finding, answer) {
+func (s *causeInput) stalledBy(reasons ...string) (finding, answer) {
 	st, a := s.waits(reasons...)
 	if a != yes {
 		return finding{}, a
@@ -307,7 +307,7 @@ func (s *sight) stalledBy(reasons ...string) (finding, answer) {
 }
 
 // constants: threads of a warp read different constants, one after the other.
-func constants(s *sight) (finding, answer) {
+func constants(s *causeInput) (finding, answer) {
 	v, ok := s.value(counterConstants)
 	if !ok || v < 100*s.th.Constants {
 		return finding{}, no
@@ -316,7 +316,7 @@ func constants(s *sight) (finding, answer) {
 }
 
 // pipeBusy: the unit does its work. Of a unit that is not known nothing is said.
-func pipeBusy(s *sight) (finding, answer) {
+func pipeBusy(s *causeInput) (finding, answer) {
 	if s.kind == limitCompute && busiestPipe(s.all).unit == unitSM {
 		return finding{}, no
 	}
@@ -324,7 +324,7 @@ func pipeBusy(s *sight) (finding, answer) {
 }
 
 // partialWarps: the last warp of each block is mostly empty.
-func partialWarps(s *sight) (finding, answer) {
+func partialWarps(s *causeInput) (finding, answer) {
 	threads, ok := s.value(counterBlockSize)
 	fill := threads / (32 * math.Ceil(threads/32)) // share of the threads of its warps that a block has
 	if !ok || threads <= 0 || fill > s.th.Threads {
@@ -335,7 +335,7 @@ func partialWarps(s *sight) (finding, answer) {
 
 // divergence: instructions work for a part of a warp's threads. A kernel that
 // waits for memory would not run faster with all of them.
-func divergence(s *sight) (finding, answer) {
+func divergence(s *causeInput) (finding, answer) {
 	if s.kind != limitCompute && s.kind != limitMixed {
 		if _, a := s.waits("long_scoreboard", "lg_throttle", "barrier", "drain"); a != no {
 			return finding{}, map[answer]answer{yes: no, unknown: unknown}[a]
@@ -353,7 +353,7 @@ func divergence(s *sight) (finding, answer) {
 
 // tensorStarved: the kernel's FLOPs are on the tensor pipe, which waits for its
 // operands: loads, caches or shared memory are much busier than it is.
-func tensorStarved(s *sight) (finding, answer) {
+func tensorStarved(s *causeInput) (finding, answer) {
 	work := s.tensorWork()
 	if work < s.th.Tensor {
 		return finding{}, no
@@ -385,8 +385,8 @@ func tensorStarved(s *sight) (finding, answer) {
 
 // occupancyBy holds where few warps fit and one of some resources is the scarcest.
 // More warps help only one that waits, for its own data or instructions.
-func occupancyBy(resources ...string) func(*sight) (finding, answer) {
-	return func(s *sight) (finding, answer) {
+func occupancyBy(resources ...string) func(*causeInput) (finding, answer) {
+	return func(s *causeInput) (finding, answer) {
 		fits, ok := s.value(counterTheoretical[0])
 		counter, blocks, okLimit := s.scarcest()
 		if !ok || !okLimit {
@@ -414,8 +414,8 @@ func occupancyBy(resources ...string) func(*sight) (finding, answer) {
 }
 
 // busyPipe holds where one of some pipes is the busiest unit of the SM.
-func busyPipe(ids ...string) func(*sight) (finding, answer) {
-	return func(s *sight) (finding, answer) {
+func busyPipe(ids ...string) func(*causeInput) (finding, answer) {
+	return func(s *causeInput) (finding, answer) {
 		for _, id := range ids {
 			if counter, level := s.pipe(id); counter != "" && level >= s.level(limitCompute) {
 				return finding{[]fact.Param{fact.Share("level", level)}, []CauseEvidence{told(counter, 100*level, "%")}}, yes
@@ -427,7 +427,7 @@ func busyPipe(ids ...string) func(*sight) (finding, answer) {
 
 // loadLatency: warps wait for loads, and no unit is at its limit. A memory that is
 // only near to its limit could move more if more were asked of it at once.
-func loadLatency(s *sight) (finding, answer) {
+func loadLatency(s *causeInput) (finding, answer) {
 	if s.level(s.kind) >= s.th.Reached {
 		return finding{}, no
 	}

@@ -196,7 +196,7 @@ const (
 	codeTimesScaled      fact.Code = "bound-scaled"     // the same
 	codeOnlyIdle         fact.Code = "only-idle-goes"
 	codePadded           fact.Code = "point-padded" // stage, factor
-	codeAlone            fact.Code = "bounds-overlap"
+	codeBoundsOverlap    fact.Code = "bounds-overlap"
 
 	codeHowGraph       fact.Code = "how-graph"
 	codeHowNextGraph   fact.Code = "how-next-graph"

@@ -53,8 +53,8 @@ func kindNumber(kind string) int {
 // exchange on the host: "gloo:all_reduce", "MPI_Allreduce", "all_reduce".
 var hostCollective = regexp.MustCompile(`(?i)^((nccl|gloo|mpi|ucc|xccl|c10d):+\w+|MPI_[A-Z]\w+|(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|barrier)_?)(,.*)?$`)
 
-// An exchange1 is one launch of an exchange in one rank, by the clock of its part.
-type exchange1 struct {
+// An exchangeLaunch is one launch of an exchange in one rank, by the clock of its part.
+type exchangeLaunch struct {
 	kind       string
 	queue      uint32 // stream, or thread of a range
 	start, end int64
@@ -64,7 +64,7 @@ type exchange1 struct {
 
 // exchanges lists the exchanges of the timeline by start: kernels of that
 // category, or where there are none, ranges of the host that say so.
-func (tl *timed) exchanges() (list []exchange1, source string) {
+func (tl *timed) exchanges() (list []exchangeLaunch, source string) {
 	comm := tl.communicationKernels()
 	t := tl.t
 	for i := range t.Kernels {
@@ -73,13 +73,13 @@ func (tl *timed) exchanges() (list []exchange1, source string) {
 			continue
 		}
 		kind, bytes := tl.collectiveOf(i)
-		list = append(list, exchange1{kind: kind, queue: k.Queue, start: k.Start, end: max(k.Start, k.End), bytes: bytes})
+		list = append(list, exchangeLaunch{kind: kind, queue: k.Queue, start: k.Start, end: max(k.Start, k.End), bytes: bytes})
 	}
 	source = "kernels"
 	if len(list) == 0 {
 		list, source = tl.hostExchanges(), "ranges"
 	}
-	slices.SortStableFunc(list, func(x, y exchange1) int { return cmp.Compare(x.start, y.start) })
+	slices.SortStableFunc(list, func(x, y exchangeLaunch) int { return cmp.Compare(x.start, y.start) })
 	tl.tellMeanwhile(list, source)
 	return list, source
 }
@@ -124,9 +124,9 @@ func messageBytes(t *timeline.Timeline, r *timeline.Range) int64 {
 }
 
 // hostExchanges are the outermost ranges that mark an exchange, by thread.
-func (tl *timed) hostExchanges() []exchange1 {
+func (tl *timed) hostExchanges() []exchangeLaunch {
 	t := tl.t
-	var list []exchange1
+	var list []exchangeLaunch
 	known := map[timeline.StringID]string{}
 	for i := range t.Ranges {
 		r := &t.Ranges[i]
@@ -138,13 +138,13 @@ func (tl *timed) hostExchanges() []exchange1 {
 			known[r.Name] = kind
 		}
 		if kind != "" {
-			list = append(list, exchange1{kind: kind, queue: r.Thread, start: r.Start, end: max(r.Start, r.End)})
+			list = append(list, exchangeLaunch{kind: kind, queue: r.Thread, start: r.Start, end: max(r.Start, r.End)})
 		}
 	}
-	slices.SortStableFunc(list, func(x, y exchange1) int {
+	slices.SortStableFunc(list, func(x, y exchangeLaunch) int {
 		return cmp.Or(cmp.Compare(x.queue, y.queue), cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end))
 	})
-	var outer []exchange1
+	var outer []exchangeLaunch
 	for _, x := range list {
 		if last := len(outer) - 1; last < 0 || outer[last].queue != x.queue || x.end > outer[last].end {
 			outer = append(outer, x)
@@ -154,7 +154,7 @@ func (tl *timed) hostExchanges() []exchange1 {
 }
 
 // tellMeanwhile says what the rank did between exchanges.
-func (tl *timed) tellMeanwhile(list []exchange1, source string) {
+func (tl *timed) tellMeanwhile(list []exchangeLaunch, source string) {
 	last := tl.lo
 	var host []uint32
 	if source == "ranges" {
@@ -229,7 +229,7 @@ func (tl *timed) rangesBetween(ranges *[]uint32, start, end int64) []TimePart {
 
 // kindTimes sums the exchanges of each kind, which list has in the order of their starts. For
 // ranges on the host, what overlaps them is not told.
-func (tl *timed) kindTimes(list []exchange1, source string) map[string]*Communication {
+func (tl *timed) kindTimes(list []exchangeLaunch, source string) map[string]*Communication {
 	out, ends := map[string]*Communication{}, map[string]int64{}
 	for i := range list {
 		x := &list[i]

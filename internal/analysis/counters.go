@@ -177,20 +177,20 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // dims of an extent.
 func dims(d ncurep.Dim3) [3]int64 { return [3]int64{int64(d.X), int64(d.Y), int64(d.Z)} }
 
-// chooseSpeakers lets one counted launch speak for each kernel.
-func (cr *counterReader) chooseSpeakers() {
+// chooseTypical lets one counted launch speak for each kernel.
+func (cr *counterReader) chooseTypical() {
 	for i := range cr.made.Kernels {
 		if list := cr.launches[i]; len(list) > 0 {
-			cr.attach(i, speaker(list, cr.made.Kernels[i].MedianNS), len(list)-1)
+			cr.attach(i, typicalLaunch(list, cr.made.Kernels[i].MedianNS), len(list)-1)
 		}
 	}
 }
 
-// speaker is the launch that speaks for those of a duration: of those with the
+// typicalLaunch is the launch that speaks for those of a duration: of those with the
 // most of what decisions use, and nearest to the duration in the timeline, one
 // that was planned as typical, else the one of median duration, so that a first
 // or disturbed launch does not. Launches in doubt speak only where all are.
-func speaker(list []*launch, ns float64) *launch {
+func typicalLaunch(list []*launch, ns float64) *launch {
 	order := only(list, func(l *launch) bool { return l.doubt == nil })
 	most := 0
 	for _, l := range order {

@@ -60,7 +60,7 @@ func counting(t *testing.T, rep *ncurep.Report) *state {
 	t.Helper()
 	a := analyzerWith(Input{})
 	a.counting(func(r *counterReader) { r.takeReport("x.ncu-rep", rep) })
-	a.reader().chooseSpeakers()
+	a.reader().chooseTypical()
 	return a
 }
 
@@ -87,13 +87,13 @@ func TestSpeaker(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	a.counted[1].doubt = &fact.Fact{Code: "match-duration"}
-	if a.reader().chooseSpeakers(); a.res.Kernels[0].Counted.Launch == 1 {
+	if a.reader().chooseTypical(); a.res.Kernels[0].Counted.Launch == 1 {
 		t.Error("a launch in doubt speaks beside others")
 	}
 	for _, l := range a.counted {
 		l.doubt = &fact.Fact{Code: "match-duration"}
 	}
-	a.reader().chooseSpeakers()
+	a.reader().chooseTypical()
 	a.judge()
 	if k := &a.res.Kernels[0]; k.Limiter.Kind != "" || len(k.Limiter.Why[0].Params["doubt"].Facts) != 1 || a.launchOf[0] != nil || k.Attained != nil {
 		t.Errorf("%+v", k)
@@ -122,11 +122,11 @@ func TestSpeakerLastsAsInTheTimeline(t *testing.T) {
 		return &launch{values: map[string]float64{"gpu__time_duration.sum": under}, lastsNS: lasts, typical: typical}
 	}
 	first, planned := counted(11_776, 12_480, false), counted(13_088, 9_728, true)
-	if speaker([]*launch{first, planned}, 9_840) != planned {
+	if typicalLaunch([]*launch{first, planned}, 9_840) != planned {
 		t.Error("a launch that lasts longer than the median speaks before one at it")
 	}
 	near := counted(11_900, 9_840, false)
-	if speaker([]*launch{near, planned}, 9_840) != planned {
+	if typicalLaunch([]*launch{near, planned}, 9_840) != planned {
 		t.Error("of launches that are alike the one planned as typical does not speak")
 	}
 }

@@ -57,11 +57,11 @@ type LaneTop struct {
 }
 
 const (
-	sameClock = 0.001  // times and clocks that differ by less are the same
-	wholly    = 0.9995 // coverage from which nothing worth telling is left out
-	elsewhere = 0.01   // share of launches counted in other regions that is told
-	fewValues = 20     // below which a high percentile is the largest value
-	laneTops  = 3      // names of a lane that are told
+	sameClock    = 0.001  // times and clocks that differ by less are the same
+	fullCoverage = 0.9995 // coverage from which nothing worth telling is left out
+	minElsewhere = 0.01   // share of launches counted in other regions that is told
+	fewValues    = 20     // below which a high percentile is the largest value
+	laneTops     = 3      // names of a lane that are told
 
 )
 
@@ -203,9 +203,9 @@ func (r *Result) deriveRegion(g *Region) {
 		return
 	}
 	g.Coverage = &c.Coverage
-	c.Partial = c.Coverage < wholly
+	c.Partial = c.Coverage < fullCoverage
 	c.Elsewhere = nil
-	if x := float64(c.ElsewhereNS) / max(1, c.Coverage*float64(g.KernelNS)); x >= elsewhere {
+	if x := float64(c.ElsewhereNS) / max(1, c.Coverage*float64(g.KernelNS)); x >= minElsewhere {
 		c.Elsewhere = new(min(1, x))
 	}
 }

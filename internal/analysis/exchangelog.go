@@ -23,7 +23,7 @@ type exchangeLane struct {
 }
 
 // logExchanges packs a list that is sorted by start.
-func logExchanges(list []exchange1) exchangeLog {
+func logExchanges(list []exchangeLaunch) exchangeLog {
 	var l exchangeLog
 	at := map[uint32]int{}
 	for i := range list {
@@ -46,7 +46,7 @@ func logExchanges(list []exchange1) exchangeLog {
 }
 
 // add needs exchanges in the order of their starts: differences are stored.
-func (l *exchangeLog) add(lane *exchangeLane, x *exchange1) {
+func (l *exchangeLog) add(lane *exchangeLane, x *exchangeLaunch) {
 	d := binary.AppendVarint(lane.data, x.start-lane.last)
 	for _, n := range []uint64{uint64(x.end - x.start), uint64(kindNumber(x.kind)), uint64(x.bytes), uint64(len(x.meanwhile))} {
 		d = binary.AppendUvarint(d, n)
@@ -72,7 +72,7 @@ func (l *exchangeLog) number(t TimePart) int {
 
 // merged is the log with the exchanges of all streams in one lane.
 func (l *exchangeLog) merged() exchangeLog {
-	var all []exchange1
+	var all []exchangeLaunch
 	for i := range l.lanes {
 		for c := l.cursor(i); c.next(); {
 			x := c.x
@@ -80,7 +80,7 @@ func (l *exchangeLog) merged() exchangeLog {
 			all = append(all, x)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y exchange1) int { return cmp.Compare(x.start, y.start) })
+	slices.SortStableFunc(all, func(x, y exchangeLaunch) int { return cmp.Compare(x.start, y.start) })
 	return logExchanges(all)
 }
 
@@ -88,12 +88,12 @@ func (l *exchangeLog) merged() exchangeLog {
 type exchangeCursor struct {
 	what []TimePart
 	data []byte
-	x    exchange1 // the present one; its list is used again for the next
+	x    exchangeLaunch // the present one; its list is used again for the next
 }
 
 // cursor is before the first exchange of a lane.
 func (l *exchangeLog) cursor(lane int) exchangeCursor {
-	return exchangeCursor{what: l.what, data: l.lanes[lane].data, x: exchange1{queue: l.lanes[lane].queue}}
+	return exchangeCursor{what: l.what, data: l.lanes[lane].data, x: exchangeLaunch{queue: l.lanes[lane].queue}}
 }
 
 // next tells whether there is a further exchange, and reads it. What it read before is gone

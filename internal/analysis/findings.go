@@ -33,7 +33,7 @@ type conclusion struct {
 // conclude returns the findings in the order in which they are to be told within
 // their weight, after those that were found before.
 func (cn *conclusion) conclude() []Finding {
-	cn.cleanShares()
+	cn.setUnprofiledShares()
 	cn.tellOverhead()
 	cn.findDamage()
 	cn.findContradictions()

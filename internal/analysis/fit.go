@@ -305,7 +305,7 @@ func (cr *counterReader) listElsewhere() {
 			continue
 		}
 		n++
-		if !slices.Contains(names, k.Short) && len(names) < leftNames {
+		if !slices.Contains(names, k.Short) && len(names) < maxNamedKernels {
 			names = append(names, k.Short)
 		}
 	}

@@ -223,7 +223,7 @@ func (in *Input) Add(path string) error {
 }
 
 // addMetrics takes the metrics of a workload by the stage whose folder they lie
-// in; elsewhere they are those of a clean run.
+// in; elsewhere they are those of an unprofiled run.
 func (in *Input) addMetrics(path string) error {
 	stage := plan.StepUnprofiled
 	if abs, err := filepath.Abs(path); err == nil {

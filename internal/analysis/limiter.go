@@ -70,13 +70,13 @@ func (j *judgment) judge() *counters {
 	j.judgeDurations()
 	j.judgeRegions()
 	j.gatherPoints()
-	j.untoldCauses()
+	j.noteUnknownCauses()
 	return j.counters
 }
 
-// untoldCauses says of how many kernels with a limiter the counters do not tell the
+// noteUnknownCauses says of how many kernels with a limiter the counters do not tell the
 // cause, and what would.
-func (j *judgment) untoldCauses() {
+func (j *judgment) noteUnknownCauses() {
 	var n, of int
 	var sections []string
 	for i := range j.kernels {
@@ -236,7 +236,7 @@ func (l *launch) readings() (all []reading, missing string) {
 		return nil, counterSM[0]
 	case !any: // without the breakdown only the busiest of an SM's units is known
 		all = append(all, reading{limitCompute, unitCompute, sm, share(v)})
-	case ok && share(v) > busiest+apart:
+	case ok && share(v) > busiest+busierMargin:
 		all = append(all, l.otherUnit(sm, share(v)))
 	}
 	slices.SortStableFunc(all, func(x, y reading) int { return cmp.Compare(y.level, x.level) })
@@ -303,8 +303,8 @@ func busiestPipe(all []reading) reading {
 	return reading{}
 }
 
-// feeds is how much busier than the tensor pipe L1 may be and still only feed it.
-const feeds = 0.1
+// feedMargin is how much busier than the tensor pipe L1 may be and still only feed it.
+const feedMargin = 0.1
 
 // saturated names the limit that is reached. All traffic of DRAM passes L2, so
 // that a busy L2 under a busy DRAM says nothing of its own; nor does L1 beside a
@@ -319,7 +319,7 @@ func saturated(full, all []reading, threshold fact.Fact) Limiter {
 	switch {
 	case dram >= 0:
 		top = full[dram]
-	case top.kind == limitL1 && pipe >= 0 && full[pipe].tensor() && full[pipe].level >= top.level-feeds:
+	case top.kind == limitL1 && pipe >= 0 && full[pipe].tensor() && full[pipe].level >= top.level-feedMargin:
 		top = full[pipe]
 	}
 	v := top.limiter(threshold, codeUnitUsed)

@@ -17,12 +17,12 @@ func (j *judgment) judgeDurations() {
 	if j.tl == nil {
 		return
 	}
-	speakers := make([][]*launch, len(j.kernels))
-	for k := range speakers {
-		speakers[k] = j.durations(k)
+	counted := make([][]*launch, len(j.kernels))
+	for k := range counted {
+		counted[k] = j.durations(k)
 	}
-	parts := j.tl.partsOf(speakers)
-	for i, list := range speakers {
+	parts := j.tl.partsOf(counted)
+	for i, list := range counted {
 		if len(list) == 0 {
 			continue
 		}
@@ -37,14 +37,14 @@ func (j *judgment) judgeDurations() {
 
 // partsOf sums the launches of the scope by the speaker of their kernel that they
 // are like.
-func (tl *timed) partsOf(speakers [][]*launch) map[*launch]part {
+func (tl *timed) partsOf(counted [][]*launch) map[*launch]part {
 	parts := map[*launch]part{}
 	for i, k := range tl.kernel {
-		if k == noKernel || len(speakers[k]) == 0 || !tl.counts(i) {
+		if k == noKernel || len(counted[k]) == 0 || !tl.counts(i) {
 			continue
 		}
 		ns := max(0, tl.t.Kernels[i].Duration())
-		near := slices.MinFunc(speakers[k], func(x, y *launch) int {
+		near := slices.MinFunc(counted[k], func(x, y *launch) int {
 			return cmp.Compare(math.Abs(x.lastsNS-float64(ns)), math.Abs(y.lastsNS-float64(ns)))
 		})
 		if alike(float64(ns), near.lastsNS) {
@@ -96,7 +96,7 @@ func (j *judgment) durations(k int) []*launch {
 		}
 		slices.SortStableFunc(left, func(x, y *launch) int { return cmp.Compare(x.lastsNS, y.lastsNS) })
 		middle := left[(len(left)-1)/2].lastsNS
-		out = append(out, speaker(left, middle))
+		out = append(out, typicalLaunch(left, middle))
 	}
 }
 

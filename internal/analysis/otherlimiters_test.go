@@ -35,7 +35,7 @@ func TestOtherLimiters(t *testing.T) {
 	waves := map[string]float64{counterWaves[0]: 0.5, counterActiveAvg: 50, counterActiveMax: 100, "gpu__time_duration.sum": 9_700}
 	a.count(9_200, use(20, 53, 20, waves))
 	a.count(19_000, use(20, 65, 20, map[string]float64{counterWaves[0]: 0.97, "gpu__time_duration.sum": 20_000}))
-	a.reader().chooseSpeakers()
+	a.reader().chooseTypical()
 	a.judge()
 	k := &a.res.Kernels[0]
 	if k.Limiter.Kind != limitSmall || len(k.OtherLimiters) != 1 {
@@ -56,7 +56,7 @@ func TestNoOtherLimiters(t *testing.T) {
 	a.count(9_200, use(20, 53, 20, nil))
 	a.count(9_300, use(80, 53, 20, nil))
 	a.count(19_000, use(20, 53, 20, nil))
-	a.reader().chooseSpeakers()
+	a.reader().chooseTypical()
 	a.judge()
 	if k := &a.res.Kernels[0]; len(k.OtherLimiters) != 0 {
 		t.Errorf("%+v", k.OtherLimiters)
@@ -69,7 +69,7 @@ func TestNotTypical(t *testing.T) {
 	a := timedKernel(8_500, 23_000, 23_000, 23_100)
 	a.count(8_500, use(20, 28, 20, map[string]float64{counterIssue[0]: 49}))
 	a.res.Regions = []Region{{Top: []RegionKernel{{Kernel: 0, Calls: 2, NS: 46_000}, {Kernel: 0, Calls: 1, NS: 8_500}}}}
-	a.reader().chooseSpeakers()
+	a.reader().chooseTypical()
 	a.reader().mark(pick.Match{Result: 0, Verdict: pick.Sound})
 	a.judge()
 	k := &a.res.Kernels[0]
@@ -89,7 +89,7 @@ func TestShortElsewhere(t *testing.T) {
 	a := timedKernel(1_700, 1_760, 1_800)
 	a.count(4_600, use(5, 5, 5, nil))
 	a.res.Regions = []Region{{Top: []RegionKernel{{Kernel: 0, Calls: 1, NS: 4_150}}}}
-	a.reader().chooseSpeakers()
+	a.reader().chooseTypical()
 	a.judge()
 	if k := &a.res.Kernels[0]; k.Limiter.Kind != limitLaunch || hasFact(k.Limiter.Why, codeVerdictHolds) {
 		t.Errorf("%+v", k.Limiter)

@@ -17,13 +17,13 @@ const (
 )
 
 const (
-	// clearSpreads is how many standard deviations of the clean times a
+	// clearSpreads is how many standard deviations of the unprofiled times a
 	// difference must have to be one.
 	clearSpreads = 2
 	// wideSpread is the standard deviation, as a share of the mean, from which
-	// clean times say nothing of an overhead.
+	// unprofiled times say nothing of an overhead.
 	wideSpread = 0.25
-	// clearlySlower is how much slower than the profiled run a clean one must be
+	// clearlySlower is how much slower than the profiled run an unprofiled one must be
 	// for it to be told.
 	clearlySlower = 0.05
 )
@@ -69,12 +69,12 @@ func spread(mean, std float64) []fact.Param {
 	return p
 }
 
-// tellOverhead compares the clean run with that under nsys.
+// tellOverhead compares the unprofiled run with that under nsys.
 func (cn *conclusion) tellOverhead() {
 	cn.tellServerOverhead()
 	for i := range cn.res.Stages {
 		s := &cn.res.Stages[i]
-		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && cn.stages.alike() && *s.CleanMS < shortest*busy && !cn.stages.overlap(s) {
+		if busy := float64(s.Split.BusyNS) / float64(max(1, s.Passes)) / 1e6; s.CleanMS != nil && cn.stages.alike() && *s.CleanMS < minUnprofiledShare*busy && !cn.stages.overlap(s) {
 			cn.notes.warnStage(s.Name, cleanShort, fact.NS("clean", *s.CleanMS*1e6), fact.NS("busy", busy*1e6))
 		}
 		if s.OverheadWhy != nil {

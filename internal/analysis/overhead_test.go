@@ -72,7 +72,7 @@ func TestLighterPreset(t *testing.T) {
 	}
 }
 
-// A clean pass cannot be shorter than its kernels.
+// An unprofiled pass cannot be shorter than its kernels.
 func TestCleanPassTooShort(t *testing.T) {
 	in, err := FromRun(toyRun(t, "0.5", "0.125"))
 	if err != nil {
@@ -178,7 +178,7 @@ func TestConfiguredByPlan(t *testing.T) {
 	}
 }
 
-// Without a clean run the parts of prefill are those of the run under nsys.
+// Without an unprofiled run the parts of prefill are those of the run under nsys.
 func TestSubstagesUnderNsys(t *testing.T) {
 	parts := func(ms float64) *workload.Metrics {
 		return &workload.Metrics{Summary: workload.Summary{

@@ -11,7 +11,7 @@ const maxShift = 64
 
 // A matched exchange is the same one in all ranks, in the order of the ranks. Times are by the
 // clock of each rank.
-type matched []*exchange1
+type matched []*exchangeLaunch
 
 // matches are the exchanges that all ranks took part in. lanes and ranks are parallel to those
 // that were compared; n and unmatched are sums over all lanes.

@@ -177,10 +177,10 @@ func TestBrokenRankInFolder(t *testing.T) {
 // matched by their clocks.
 func TestShiftedCaptures(t *testing.T) {
 	made := func(from, to int, late int64) *recording {
-		var list []exchange1
+		var list []exchangeLaunch
 		for k := from; k < to; k++ {
 			at := int64(k)*10e6 + late
-			list = append(list, exchange1{kind: "all_reduce", start: at, end: int64(k)*10e6 + 1e6})
+			list = append(list, exchangeLaunch{kind: "all_reduce", start: at, end: int64(k)*10e6 + 1e6})
 		}
 		return &recording{epoch: 1e18, exchanges: logExchanges(list)}
 	}
@@ -198,7 +198,7 @@ func TestShiftedCaptures(t *testing.T) {
 	if k != 20 {
 		t.Errorf("matches end at %d", k)
 	}
-	others := logExchanges([]exchange1{{kind: "all_gather"}, {kind: "barrier"}, {kind: "all_gather"}})
+	others := logExchanges([]exchangeLaunch{{kind: "all_gather"}, {kind: "barrier"}, {kind: "all_gather"}})
 	if all := matchExchanges([]*recording{made(0, 3, 0), {epoch: 1e18, exchanges: others}}); all.n != 0 || all.unmatched != 6 {
 		t.Errorf("sequences of other kinds match: %+v", all)
 	}
@@ -211,13 +211,13 @@ func TestShiftedCaptures(t *testing.T) {
 // and all of it in the order of time where streams are merged.
 func TestExchangeLog(t *testing.T) {
 	idle, norm := TimePart{ID: "launch", NS: 7}, TimePart{ID: "norm", Label: "normalization", NS: 5e12}
-	list := []exchange1{
+	list := []exchangeLaunch{
 		{kind: "all_reduce", queue: 7, start: -5, end: 10, bytes: 1 << 40, meanwhile: []TimePart{idle, norm}},
 		{kind: "broadcast", queue: 7, start: 11, end: 12}, // ranks leave it one by one
 		{kind: "all_gather", queue: 9, start: 12, end: 12},
 		{kind: "barrier", queue: 7, start: 20, end: 1e18, meanwhile: []TimePart{norm}},
 	}
-	read := func(l *exchangeLog, lane int) (got []exchange1) {
+	read := func(l *exchangeLog, lane int) (got []exchangeLaunch) {
 		for c := l.cursor(lane); c.next(); {
 			x := c.x
 			x.meanwhile = slices.Clone(x.meanwhile)
@@ -225,15 +225,15 @@ func TestExchangeLog(t *testing.T) {
 		}
 		return got
 	}
-	same := func(x, y exchange1) bool {
+	same := func(x, y exchangeLaunch) bool {
 		return x.kind == y.kind && x.queue == y.queue && x.start == y.start && x.end == y.end && x.bytes == y.bytes && slices.Equal(x.meanwhile, y.meanwhile)
 	}
 	l := logExchanges(list)
-	if len(l.lanes) != 2 || !slices.EqualFunc(read(&l, 0), []exchange1{list[0], list[3]}, same) || !slices.EqualFunc(read(&l, 1), list[2:3], same) {
+	if len(l.lanes) != 2 || !slices.EqualFunc(read(&l, 0), []exchangeLaunch{list[0], list[3]}, same) || !slices.EqualFunc(read(&l, 1), list[2:3], same) {
 		t.Errorf("lanes are %+v", l)
 	}
 	one := l.merged()
-	want := []exchange1{list[0], list[2], list[3]}
+	want := []exchangeLaunch{list[0], list[2], list[3]}
 	for i := range want {
 		want[i].queue = 0
 	}

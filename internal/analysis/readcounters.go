@@ -76,7 +76,7 @@ func (cr *counterReader) readCounters(ctx context.Context) error {
 	if cr.tl == nil {
 		cr.rankCounted()
 	}
-	cr.chooseSpeakers()
+	cr.chooseTypical()
 	switch {
 	case len(cr.counted) > 0 || cr.foreign > 0:
 	case len(cr.in.Counters) > 0 && len(cr.ranges) == 0:

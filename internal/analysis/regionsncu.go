@@ -106,7 +106,7 @@ func (j *judgment) judgeRanges() {
 		if len(list) == 0 || r.Counters == nil || r.Counters.Method == "kernel" {
 			continue
 		}
-		l := speaker(list, 0)
+		l := typicalLaunch(list, 0)
 		r.Counters.Limiter = new(decide(l))
 		flops, bytes := l.limits()
 		r.Counters.Point = l.counts().points(flops, bytes) // they name no kernel

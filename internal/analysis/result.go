@@ -203,7 +203,7 @@ type Model struct {
 	KVCache   string `json:"kv_cache,omitempty"`
 }
 
-// Totals are the aggregates of the whole timeline, and of the clean run. Without
+// Totals are the aggregates of the whole timeline, and of the unprofiled run. Without
 // a timeline, which Missing tells as "no-timeline", its sums are 0 and mean
 // nothing.
 type Totals struct {
@@ -229,7 +229,7 @@ type Totals struct {
 	Communication *Communication `json:"communication,omitempty"`
 	// Split is that of the whole timeline; absent without one.
 	Split *Split `json:"split,omitempty"`
-	// Of the clean run, where there is one.
+	// Of the unprofiled run, where there is one.
 	Aggregates []Aggregate `json:"aggregates,omitempty"`
 }
 
@@ -275,7 +275,7 @@ type Scope struct {
 	Split           *Split `json:"split,omitempty"` // of the wall time
 }
 
-// An Aggregate is one measure over the repeats of the clean run.
+// An Aggregate is one measure over the repeats of the unprofiled run.
 type Aggregate struct {
 	Name string `json:"name"` // prefill_ms, decode_ms, ttft_ms, token_ms, tokens_per_s, peak_memory_bytes
 	Unit string `json:"unit"` // ms, byte, tokens/s, images/s
@@ -332,7 +332,7 @@ type Stage struct {
 	// union of the passes' projected spans). Absent without GPU work.
 	Synchronous *bool    `json:"synchronous,omitempty"`
 	Lead        *Lead    `json:"lead,omitempty"`     // of a stage that is not synchronous: no kernel runs before the first work of its passes
-	Overhead    *float64 `json:"overhead,omitempty"` // nsys over clean, minus 1
+	Overhead    *float64 `json:"overhead,omitempty"` // nsys over unprofiled, minus 1
 	// OverheadHigh: Overhead is above Method.OverheadLimit.
 	OverheadHigh bool `json:"overhead_high,omitempty"`
 	// OverheadWhy says why Overhead is absent though both were timed: the
@@ -342,7 +342,7 @@ type Stage struct {
 	// Typical is the step of the stage, else the pass, whose duration is nearest to the
 	// median; absent where the timeline has neither.
 	Typical  *Typical `json:"typical,omitempty"`
-	Sub      []SubMS  `json:"sub,omitempty"`          // parts of this stage, never added to it; clean where CleanMS is there, else under nsys
+	Sub      []SubMS  `json:"sub,omitempty"`          // parts of this stage, never added to it; unprofiled where CleanMS is there, else under nsys
 	TokensPS *float64 `json:"tokens_per_s,omitempty"` // unprofiled, mean of the passes; Totals.Aggregates has the median
 	Split    Split    `json:"split"`                  // of all passes in the timeline
 	// HostFrames is the Python code that the launching threads were seen in while the
@@ -352,8 +352,8 @@ type Stage struct {
 	// of that change, the same in every finding, table and opportunity. Absent
 	// where the stage is not launch-bound.
 	LaunchGain *Bound `json:"launch_gain,omitempty"`
-	// CleanBusy is the share of the clean time in which a kernel runs, from 0 to 1:
-	// Split.BusyNS of the clean time of the passes. Absent without one.
+	// CleanBusy is the share of the unprofiled time in which a kernel runs, from 0 to 1:
+	// Split.BusyNS of the unprofiled time of the passes. Absent without one.
 	CleanBusy *float64 `json:"clean_busy,omitempty"`
 	// Kernels is how many ran in all passes, GraphKernels how many of them nodes
 	// of CUDA graphs launched.

@@ -71,9 +71,9 @@ func (l *launch) attained(d *done, flops map[gpu.DType]limit, bytes map[string]l
 // sameUnit is how far two counters of one unit may differ.
 const sameUnit = 0.01
 
-// apart is the difference between the use of a unit and the bytes that it moved
+// busierMargin is the difference between the use of a unit and the bytes that it moved
 // which is worth an explanation, in shares of the peak.
-const apart = 0.1
+const busierMargin = 0.1
 
 // movedLess says of a level what its bytes leave out.
 var movedLess = map[string]fact.Code{limitL2: codeUnitBusierL2, limitL1: codeUnitBusierL1}
@@ -85,7 +85,7 @@ func (v *Limiter) usedOtherwise(d *done, bytes map[string]limit) {
 		return
 	}
 	moved := d.bytes[v.Kind] / d.seconds / peak.rate
-	if *v.Level-moved >= apart {
+	if *v.Level-moved >= busierMargin {
 		v.Why = append(v.Why, fact.New(code, fact.Share("share", moved)))
 	}
 }
@@ -94,7 +94,7 @@ func (v *Limiter) usedOtherwise(d *done, bytes map[string]limit) {
 // rules rest.
 func (l *launch) rulesOtherwise(v *Limiter) {
 	memory, ok := l.value(counterMemory)
-	if v.Kind != limitL2 || v.Level == nil || !ok || *v.Level-memory/100 < apart {
+	if v.Kind != limitL2 || v.Level == nil || !ok || *v.Level-memory/100 < busierMargin {
 		return
 	}
 	v.Evidence = append(v.Evidence, Evidence{Metric: counterMemory, Value: memory, Unit: "%"})

@@ -116,7 +116,7 @@ func hasNote(notes []Note, code fact.Code) bool {
 	return false
 }
 
-// A clean run of another shape says nothing of the overhead, and counters are
+// An unprofiled run of another shape says nothing of the overhead, and counters are
 // not divided by its time.
 func TestShapesDiffer(t *testing.T) {
 	dir := toyRun(t, "1.0", "0.125")

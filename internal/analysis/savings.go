@@ -90,7 +90,7 @@ func (sv *savings) save(o Opportunity, ns float64, stage *Stage, inStage float64
 		of, _ := sv.stages.stageNS(stage)
 		o.StageGain = new(min(1, inStage/float64(of)))
 	}
-	o.Assumes = append(o.Assumes, fact.New(codeAlone))
+	o.Assumes = append(o.Assumes, fact.New(codeBoundsOverlap))
 	if o.Evidence == nil {
 		o.Evidence = []Evidence{}
 	}
@@ -229,10 +229,10 @@ type roofAdvice struct {
 	estimated bool // the change may leave less: rest is no bound
 }
 
-// hows are the advice by limiter that leaves the work of the kernel as it is: its
+// limiterAdvice are the advice by limiter that leaves the work of the kernel as it is: its
 // bound is the busiest unit. Launch overhead and occupancy have changes of their
 // own.
-var hows = map[string]fact.Code{limitSmall: codeHowSmall, limitLatency: codeHowLatency, limitDRAM: codeHowDRAM, limitCompute: codeHowCompute, limitMixed: codeHowMixed}
+var limiterAdvice = map[string]fact.Code{limitSmall: codeHowSmall, limitLatency: codeHowLatency, limitDRAM: codeHowDRAM, limitCompute: codeHowCompute, limitMixed: codeHowMixed}
 
 // roofAdvice chooses what to do about a kernel. Better reuse takes bytes away from
 // every level of the memory, so that what it leaves is the arithmetic.
@@ -240,7 +240,7 @@ func (sv *savings) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
 	if k.Attained == nil || l == nil {
 		return roofAdvice{}, false
 	}
-	reach := roofAdvice{title: codeReachPeak, assume: codeAssumePeak, how: hows[k.Limiter.Kind], rest: *k.Attained, unit: k.AttainedOf, by: attainedBy(k)}
+	reach := roofAdvice{title: codeReachPeak, assume: codeAssumePeak, how: limiterAdvice[k.Limiter.Kind], rest: *k.Attained, unit: k.AttainedOf, by: attainedBy(k)}
 	switch k.Limiter.Kind {
 	case limitLaunch, limitOccupancy, "":
 		return roofAdvice{}, false

@@ -73,7 +73,7 @@ func TestSavingsOfRealRuns(t *testing.T) {
 			t.Error("not by seconds")
 		}
 		last = o.Seconds
-		if !hasFact(o.Assumes, codeAlone) || len(o.Evidence) == 0 {
+		if !hasFact(o.Assumes, codeBoundsOverlap) || len(o.Evidence) == 0 {
 			t.Errorf("%s lacks its evidence or does not say that it stands alone", o.ID)
 		}
 	}

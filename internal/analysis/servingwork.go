@@ -35,7 +35,7 @@ func (ut *utilizer) servingWork(s *Serving) []StepClass {
 		if !w.clients(s) {
 			ut.notes.lack(servingNoContext)
 		}
-		w.alone = engine.Find(s.Engine, nil).PromptsAlone
+		w.promptsAlone = engine.Find(s.Engine, nil).PromptsAlone
 	}
 	steps := slices.Clone(s.Steps)
 	for i := range steps {
@@ -53,7 +53,7 @@ type stepCounter struct {
 	// is not known; read the places of the cache that the engine reads for it, 0 where
 	// it reads no empty ones.
 	context, read float64
-	alone         bool // engine.Engine.PromptsAlone
+	promptsAlone  bool // engine.Engine.PromptsAlone
 }
 
 // clients takes what the clients saw of the lengths of sequences; false where they
@@ -141,7 +141,7 @@ func (w *stepCounter) notes(c *StepClass) (codes []fact.Code) {
 		several = several || s.Context > 1
 	}
 	switch {
-	case w.alone && prompts:
+	case w.promptsAlone && prompts:
 		codes = append(codes, codePassEach)
 	case prompts:
 		codes = append(codes, codePromptsInCache)
@@ -229,7 +229,7 @@ func (w *stepCounter) passes(s engine.Step, keys float64) (sum stepWork, err err
 		d := &decode[i]
 		d.Logits, d.Cached = d.New, max(0, int64(keys+0.5)-d.New)
 	}
-	if !w.alone {
+	if !w.promptsAlone {
 		add(1, append(decode, prompts...)...)
 		return sum, err
 	}

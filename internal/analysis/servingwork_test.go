@@ -78,7 +78,7 @@ func TestMixedSteps(t *testing.T) {
 			t.Fatalf("%+v", classes)
 		}
 		got := &classes[0]
-		a.utilizer().stepWork(got, &stepCounter{model: llama8B(t), dtype: "bf16", context: keys, alone: engine.Find(c.engine, nil).PromptsAlone})
+		a.utilizer().stepWork(got, &stepCounter{model: llama8B(t), dtype: "bf16", context: keys, promptsAlone: engine.Find(c.engine, nil).PromptsAlone})
 		wantFLOPs, wantBytes := (first+second)/2, (moved(519, 512+7*keys, c.first)+moved(1007, 1001+6*keys, c.second))/2
 		if got.FLOPs != wantFLOPs || got.Bytes != wantBytes || got.Context != keys {
 			t.Errorf("%s: %.0f FLOPs, %.0f bytes, want %.0f, %.0f: %+v", c.engine, got.FLOPs, got.Bytes, wantFLOPs, wantBytes, got)
@@ -134,7 +134,7 @@ func TestMixedAgainstSamples(t *testing.T) {
 	tested := 0
 	for i := range r.Serving.Steps {
 		c := &r.Serving.Steps[i]
-		a.utilizer().stepWork(c, &stepCounter{model: llama8B(t), dtype: "bf16", context: 580, read: 704, alone: true})
+		a.utilizer().stepWork(c, &stepCounter{model: llama8B(t), dtype: "bf16", context: 580, read: 704, promptsAlone: true})
 		if c.MBU == nil || c.MBU.Value == nil || c.MBU.AtLeast || c.MFU.Value == nil {
 			t.Errorf("%s of batch %d: %+v", c.Kind, c.BatchMin, c.MBU)
 			continue

@@ -77,7 +77,7 @@ func (cr *counterReader) verify(targets *pick.Targets, launches *pick.Launches) 
 			l.doubt = &m.Why.Fact
 		}
 	}
-	cr.chooseSpeakers()
+	cr.chooseTypical()
 	for _, m := range v.Matches {
 		cr.mark(m)
 	}
@@ -140,8 +140,8 @@ func (cr *counterReader) mark(m pick.Match) {
 	}
 }
 
-// leftNames is how many kernels that were not counted are named for a reason.
-const leftNames = 10
+// maxNamedKernels is how many kernels that were not counted are named for a reason.
+const maxNamedKernels = 10
 
 // picked sums up what was chosen, counted and left out. Without a plan of deepprof,
 // every kernel of the timeline could have been counted.
@@ -197,7 +197,7 @@ func (cr *counterReader) picked(t *pick.Targets, v *pick.Verification) {
 func leftOut(l *pick.LeftOut) Note {
 	params := []fact.Param{fact.Because("reason", l.Reason.Fact), fact.Count("launches", l.Launches), fact.Share("share", l.Share)}
 	var kernels []fact.Fact
-	for _, k := range l.Kernels[:min(len(l.Kernels), leftNames)] {
+	for _, k := range l.Kernels[:min(len(l.Kernels), maxNamedKernels)] {
 		kernels = append(kernels, fact.New(KernelShare, fact.Kernel("kernel", k.Kernel), fact.Share("share", k.Share)))
 	}
 	if len(kernels) > 0 {
@@ -447,7 +447,7 @@ func shownMetrics(s *pick.RegionSums) []RegionMetric {
 			continue
 		}
 		row := RegionMetric{Name: m.Name, Unit: m.Unit, Value: m.Value, How: m.How}
-		if math.Abs(m.Coverage-s.Coverage) >= 1-wholly {
+		if math.Abs(m.Coverage-s.Coverage) >= 1-fullCoverage {
 			row.Coverage = new(m.Coverage)
 		}
 		out = append(out, row)
@@ -462,8 +462,8 @@ func timeOfNcu(name string) bool {
 	return strings.Contains(base, "__time_") || strings.HasSuffix(base, "__cycles_elapsed") && !strings.Contains(name, "per_second")
 }
 
-// slower is how far the times under ncu must be from the timeline's to be told.
-const slower = 0.1
+// minTimesDiffer is how far the times under ncu must be from the timeline's to be told.
+const minTimesDiffer = 0.1
 
 // timesUnderNcu compares the launches of a region under ncu with the same in the
 // timeline; none where they are about as long, or no times were counted.
@@ -478,7 +478,7 @@ func (j *judgment) timesUnderNcu(s *pick.RegionSums) []fact.Fact {
 		if x < 0 {
 			code = shorterUnderNcu
 		}
-		if math.Abs(x) > slower {
+		if math.Abs(x) > minTimesDiffer {
 			return []fact.Fact{fact.New(code, append(j.underNcu(j.commands), fact.Share("share", math.Abs(x)))...)}
 		}
 	}

@@ -30,7 +30,7 @@ type utilizer struct {
 }
 
 // utilize holds the work of each stage against the peaks, two ways: by the
-// model's arithmetic over the clean time, and by counters over the region.
+// model's arithmetic over the unprofiled time, and by counters over the region.
 func (ut *utilizer) utilize() error {
 	work := ut.stageWork()
 	if ut.in.counted != nil {
@@ -49,7 +49,7 @@ func (ut *utilizer) utilize() error {
 		if !s.Steps { // the work of steps goes by their batches
 			ut.analytic(s, i, work[s.Name], seconds, note, counted)
 		}
-		if !ut.self.alike() { // the timeline's passes are of another size than the clean ones
+		if !ut.self.alike() { // the timeline's passes are of another size than the unprofiled ones
 			seconds, note = float64(s.Split.WallNS)/float64(max(1, s.Passes))/1e9, because(codeOverNsysShape)
 		}
 		ut.fromCounters(s, i, seconds, note, counted)

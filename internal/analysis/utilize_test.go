@@ -44,7 +44,7 @@ func twoSizes(t *testing.T, flops float64) *state {
 	set("dram__bytes_read.sum", 1000)
 	set("dram__bytes_write.sum", 0)
 	a.counting(func(r *counterReader) { r.takeReport("made", &ncurep.Report{Results: []*ncurep.Result{res}}) })
-	a.reader().chooseSpeakers()
+	a.reader().chooseTypical()
 	var err error
 	if a.counting(func(r *counterReader) { err = r.readTargets() }); err != nil {
 		t.Fatal(err)

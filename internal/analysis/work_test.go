@@ -61,7 +61,7 @@ func TestRangeReplay(t *testing.T) {
 	}
 }
 
-// A stage without a clean time says whether there was a clean run at all.
+// A stage without a unprofiled time says whether there was an unprofiled run at all.
 func TestSecondsOfAStage(t *testing.T) {
 	s := &Stage{NsysMS: ptr(2)}
 	if _, note := analyzerWith(Input{}).utilizer().secondsOf(s); !hasFact(note, codeOverNsys) {
