@@ -105,7 +105,6 @@ type causeInput struct {
 	// all are the limits with their use, the busiest first; empty where one that every
 	// verdict needs was not counted.
 	all []reading
-	th  *causeThresholds
 }
 
 // causeOf names the cause behind a limiter of the launch, by its kind. The first rule that holds decides;
@@ -115,7 +114,7 @@ func causeOf(l *launch, kind string) *Cause {
 		return nil
 	}
 	all, _ := l.readings()
-	s := &causeInput{launch: l, kind: kind, all: all, th: &causeLimits}
+	s := &causeInput{launch: l, kind: kind, all: all}
 	var need []string
 	for i := range causeRules {
 		r := &causeRules[i]

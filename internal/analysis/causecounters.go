@@ -7,84 +7,76 @@ import (
 	"strings"
 )
 
-// causeThresholds are what the rules hold values against.
-type causeThresholds struct {
-	// Used: share of the moved bytes that threads asked for. Every second word of what
+// What the rules of causes hold values against; scripts/validate/causes holds them against kernels
+// that are known to have one. Shares are 0 to 1.
+const (
+	// usedLimit: share of the moved bytes that threads asked for. Every second word of what
 	// is read, all of what is written: 67 %. A misaligned copy (80 %) stays above.
-	Used float64
-	// Conflicts: share of the passes through shared memory that bank conflicts
+	usedLimit float64 = 0.7
+	// conflictsLimit: share of the passes through shared memory that bank conflicts
 	// add. Two-way conflicts on every access are 50 %; ones on a store per tile a few.
-	Conflicts float64
-	// Ways: passes per atomic of shared memory from which its threads wait for
+	conflictsLimit float64 = 0.3
+	// waysLimit: passes per atomic of shared memory from which its threads wait for
 	// each other.
-	Ways float64
-	// Slice: share of the cycles in which the busiest slice of L2 takes atomics. One
+	waysLimit float64 = 4
+	// sliceLimit: share of the cycles in which the busiest slice of L2 takes atomics. One
 	// address lives in one slice, which takes an integer in 1.2 cycles (83 %) and a
 	// float in 3 (33 %).
-	Slice float64
-	// SliceAlone: the same where atomics are much of what L2 is asked for, nearly all
+	sliceLimit float64 = 0.25
+	// sliceAloneLimit: the same where atomics are much of what L2 is asked for, nearly all
 	// of them for one slice, and no unit is busy: slower atomics, as of doubles.
-	SliceAlone float64
-	// Skew: how much busier that slice is than the mean, from which few addresses
+	sliceAloneLimit float64 = 0.08
+	// skewLimit: how much busier that slice is than the mean, from which few addresses
 	// are hit. Even traffic stays within 1.3.
-	Skew float64
-	// SkewAlone: one address stays near the number of slices, 94 in an H200.
-	SkewAlone float64
-	// Atomics: share of the requests to L2 that are atomics, from which they are
+	skewLimit float64 = 3
+	// skewAloneLimit: one address stays near the number of slices, 94 in an H200.
+	skewAloneLimit float64 = 10
+	// atomicsLimit: share of the requests to L2 that are atomics, from which they are
 	// its work.
-	Atomics float64
-	// Threads: share of a warp's 32 threads that an instruction works for, on
+	atomicsLimit float64 = 0.3
+	// threadsLimit: share of a warp's 32 threads that an instruction works for, on
 	// average. A branch that splits warps in two leaves half, and all of them for
 	// what both sides share.
-	Threads float64
-	// Active: share of the time in which an average SM has work, compared with the
+	threadsLimit float64 = 0.65
+	// activeLimit: share of the time in which an average SM has work, compared with the
 	// busiest SM. Even grids of several waves stay above 0.9.
-	Active float64
-	// Tail: the same for the last wave of blocks, which is named from a cost of 15 % on.
-	Tail float64
-	// Local: share of the accesses through L1 that go to local memory.
-	Local float64
-	// Host: share of what fills L2 that comes over the bus from the host, which is
+	activeLimit float64 = 0.8
+	// tailLimit: the same for the last wave of blocks, which is named from a cost of 15 % on.
+	tailLimit float64 = 0.85
+	// localLimit: share of the accesses through L1 that go to local memory.
+	localLimit float64 = 0.3
+	// hostLimit: share of what fills L2 that comes over the bus from the host, which is
 	// 50 to 100 times slower than DRAM.
-	Host float64
-	// HostFill: the same in percent of the peak of these fills. A full bus is near
+	hostLimit float64 = 0.05
+	// hostFillLimit: the same in percent of the peak of these fills. A full bus is near
 	// 1; a kernel's own arguments stay below 0.001.
-	HostFill float64
-	// Reuse: bytes that SMs read from L2 for each byte that L2 reads from DRAM, from
+	hostFillLimit float64 = 0.2
+	// reuseLimit: bytes that SMs read from L2 for each byte that L2 reads from DRAM, from
 	// which data is used again. 1 is a copy.
-	Reuse float64
-	// Constants: share of the cycles in which the cache of indexed constants takes
+	reuseLimit float64 = 1.25
+	// constantsLimit: share of the cycles in which the cache of indexed constants takes
 	// requests. A warp that reads one constant takes one request; kernels of short
 	// blocks, which read their arguments, reach 30 %.
-	Constants float64
-	// Stall: share of a warp's time in the largest stall, from which it is named.
-	Stall float64
-	// Tensor: share of the FLOPs on the tensor pipe from which that is the kernel's work.
-	Tensor float64
-	// Starved: share of the tensor pipe in use above which it does not starve.
-	Starved float64
-	// Occupied: share of the warps of an SM that fit, above which more would gain little.
-	Occupied float64
-	// Shared: share of L1's passes that are for shared memory, from which it is its work.
-	Shared float64
-	// Busy: share of a memory unit in use from which wasted traffic can be felt,
+	constantsLimit float64 = 0.5
+	// stallLimit: share of a warp's time in the largest stall, from which it is named.
+	stallLimit float64 = 0.3
+	// tensorLimit: share of the FLOPs on the tensor pipe from which that is the kernel's work.
+	tensorLimit float64 = 0.5
+	// starvedLimit: share of the tensor pipe in use above which it does not starve.
+	starvedLimit float64 = 0.5
+	// occupiedLimit: share of the warps of an SM that fit, above which more would gain little.
+	occupiedLimit float64 = 0.5
+	// sharedLimit: share of L1's passes that are for shared memory, from which it is its work.
+	sharedLimit float64 = 0.5
+	// busyLimit: share of a memory unit in use from which wasted traffic can be felt,
 	// where no unit is at its limit.
-	Busy float64
-	// Reached: share of a unit in use from which it is at its limit, that of the limiter.
-	Reached float64
-	// Full: share of a unit in use from which what warps wait for costs nothing; also
+	busyLimit float64 = 0.3
+	// fullLimit: share of a unit in use from which what warps wait for costs nothing; also
 	// how far the tensor pipe must stay below what feeds it to starve.
-	Full float64
-	// RampNS: start and end of a kernel, in which no SM works yet or any more.
-	RampNS float64
-}
-
-// causeLimits are those of every cause; scripts/validate/causes holds them against kernels
-// that are known to have one.
-var causeLimits = causeThresholds{
-	Used: 0.7, Conflicts: 0.3, Ways: 4, Slice: 0.25, SliceAlone: 0.08, Skew: 3, SkewAlone: 10, Atomics: 0.3, Threads: 0.65, Active: 0.8, Tail: 0.85, Local: 0.3, Host: 0.05, HostFill: 0.2,
-	Reuse: 1.25, Constants: 0.5, Stall: 0.3, Tensor: 0.5, Starved: 0.5, Occupied: 0.5, Shared: 0.5, Busy: 0.3, Reached: reachedShare, Full: 0.75, RampNS: 2500,
-}
+	fullLimit float64 = 0.75
+	// rampNS: start and end of a kernel, in which no SM works yet or any more.
+	rampNS float64 = 2500
+)
 
 // Counters of causes beside those of evidence.go.
 const (
@@ -182,7 +174,7 @@ func (s *causeInput) active() (counter string, share float64, ok bool) {
 	if !ok || elapsed <= 0 || ns <= 0 {
 		return "", 0, false
 	}
-	return counterActiveAvg, min(1, avg/elapsed+s.th.RampNS/ns), true
+	return counterActiveAvg, min(1, avg/elapsed+rampNS/ns), true
 }
 
 // level is how much of a kind of limit is in use, 0 to 1.
@@ -238,15 +230,15 @@ func (s *causeInput) waits(reasons ...string) (stallShare, answer) {
 	switch {
 	case len(all) == 0:
 		return stallShare{}, unknown
-	case slices.Contains(reasons, all[0].reason) && all[0].share >= s.th.Stall:
+	case slices.Contains(reasons, all[0].reason) && all[0].share >= stallLimit:
 		return all[0], yes
 	}
 	return stallShare{}, no
 }
 
 // evidence is the stall with the share that makes it matter.
-func (st stallShare) evidence(th *causeThresholds) CauseEvidence {
-	return reaches(st.counter, 100*st.share, "percent-of-warp-time", 100*th.Stall)
+func (st stallShare) evidence() CauseEvidence {
+	return reaches(st.counter, 100*st.share, "percent-of-warp-time", 100*stallLimit)
 }
 
 // used is the share of the bytes moved into a level for global loads and stores

@@ -12,20 +12,20 @@ const codeBusySlice fact.Code = "l2-slice-atomics"
 // works for less of the time than the busiest, or the grid has too few blocks for
 // them where that was not counted.
 func (l *launch) idles() bool {
-	s := &causeInput{launch: l, th: &causeLimits}
+	s := &causeInput{launch: l}
 	if _, active, ok := s.active(); ok {
-		return active <= s.th.Active
+		return active <= activeLimit
 	}
 	g := dims(l.res.Grid)
 	sms, ok := l.value(counterSMs)
-	return ok && float64(g[0]*g[1]*g[2]) <= s.th.Active*sms
+	return ok && float64(g[0]*g[1]*g[2]) <= activeLimit*sms
 }
 
 // busySlice: one slice of L2 takes atomics most of the time, whatever the units do
 // on average and however small the grid is.
 func (l *launch) busySlice() (Limiter, bool) {
 	all, _ := l.readings()
-	f, a := contendedAtomics(&causeInput{launch: l, th: &causeLimits, all: all})
+	f, a := contendedAtomics(&causeInput{launch: l, all: all})
 	if a != yes {
 		return Limiter{}, false
 	}

@@ -9,12 +9,12 @@ func l2Misses(s *causeInput) (finding, answer) {
 		return finding{}, unknown
 	}
 	holds, okSize := s.value(counterL2Bytes)
-	if v[0]*sectorBytes < s.th.Reuse*v[1] || v[1] <= 0 || okSize && v[1] <= holds {
+	if v[0]*sectorBytes < reuseLimit*v[1] || v[1] <= 0 || okSize && v[1] <= holds {
 		return finding{}, no
 	}
 	reuse := v[0] * sectorBytes / v[1]
 	f := finding{[]fact.Param{fact.Num("reuse", fact.KindNumber, round(reuse)), fact.Bytes("read", v[1])},
-		[]CauseEvidence{reaches(counterL2Reads, v[0], "sector", s.th.Reuse*v[1]/sectorBytes), told(counterDRAMRead, v[1], "byte")}}
+		[]CauseEvidence{reaches(counterL2Reads, v[0], "sector", reuseLimit*v[1]/sectorBytes), told(counterDRAMRead, v[1], "byte")}}
 	if okSize {
 		f.params = append(f.params, fact.Bytes("holds", holds))
 		f.evidence = append(f.evidence, told(counterL2Bytes, holds, "byte"))
@@ -29,7 +29,7 @@ func streaming(s *causeInput) (finding, answer) {
 	switch {
 	case !ok:
 		return finding{}, unknown
-	case s.kind == limitL2 && v[0]*sectorBytes >= s.th.Reuse*v[1]:
+	case s.kind == limitL2 && v[0]*sectorBytes >= reuseLimit*v[1]:
 		return finding{}, no
 	}
 	return finding{[]fact.Param{fact.Share("level", s.level(s.kind)), fact.Bytes("read", v[1])},
@@ -42,9 +42,9 @@ func sharedTraffic(s *causeInput) (finding, answer) {
 	if !ok {
 		return finding{}, unknown
 	}
-	if part < s.th.Shared {
+	if part < sharedLimit {
 		return finding{}, no
 	}
 	v, _ := s.value(counterDataShared)
-	return finding{[]fact.Param{fact.Share("part", part)}, []CauseEvidence{reaches(counterDataShared, v, "%", v*s.th.Shared/part)}}, yes
+	return finding{[]fact.Param{fact.Share("part", part)}, []CauseEvidence{reaches(counterDataShared, v, "%", v*sharedLimit/part)}}, yes
 }

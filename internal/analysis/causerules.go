@@ -77,11 +77,11 @@ func remains(s *causeInput) (finding, answer) {
 // hostMemory: L2 is filled from the host over the bus.
 func hostMemory(s *causeInput) (finding, answer) {
 	v, ok := s.several(counterHostFill, counterDeviceFill)
-	if !ok || v[0] < s.th.HostFill || v[0] < s.th.Host*(v[0]+v[1]) {
+	if !ok || v[0] < hostFillLimit || v[0] < hostLimit*(v[0]+v[1]) {
 		return finding{}, no
 	}
 	return finding{[]fact.Param{fact.Share("part", v[0]/(v[0]+v[1]))},
-		[]CauseEvidence{reaches(counterHostFill, v[0], "%", s.th.HostFill), told(counterDeviceFill, v[1], "%")}}, yes
+		[]CauseEvidence{reaches(counterHostFill, v[0], "%", hostFillLimit), told(counterDeviceFill, v[1], "%")}}, yes
 }
 
 // contendedAtomics: one slice of L2 takes atomics most of the time while the
@@ -94,10 +94,10 @@ func contendedAtomics(s *causeInput) (finding, answer) {
 	if !ok {
 		return finding{}, unknown
 	}
-	least, skew := s.th.Slice, s.th.Skew
+	least, skew := sliceLimit, skewLimit
 	_, many := manyAtomics(s)
-	if many == yes && !slices.ContainsFunc(s.all, func(r reading) bool { return r.level >= s.th.Busy }) { // little else is asked for
-		least, skew = s.th.SliceAlone, s.th.SkewAlone
+	if many == yes && !slices.ContainsFunc(s.all, func(r reading) bool { return r.level >= busyLimit }) { // little else is asked for
+		least, skew = sliceAloneLimit, skewAloneLimit
 	}
 	if v[0] < 100*least || v[0] < skew*v[1] {
 		return finding{}, no
@@ -117,11 +117,11 @@ func sharedAtomics(s *causeInput) (finding, answer) {
 	if !ok {
 		return finding{}, unknown
 	}
-	if v[1] <= 0 || v[2] <= 0 || v[0]/v[1] < s.th.Ways || v[0]/v[2] < s.th.Conflicts {
+	if v[1] <= 0 || v[2] <= 0 || v[0]/v[1] < waysLimit || v[0]/v[2] < conflictsLimit {
 		return finding{}, no
 	}
 	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, math.Round(v[0]/v[1]))},
-		[]CauseEvidence{reaches(counterAtomicPasses, v[0], "passes", s.th.Ways*v[1]), told(counterSharedAtomics, v[1], "inst")}}, yes
+		[]CauseEvidence{reaches(counterAtomicPasses, v[0], "passes", waysLimit*v[1]), told(counterSharedAtomics, v[1], "inst")}}, yes
 }
 
 // round leaves one digit behind the point, for numbers that are shown.
@@ -141,9 +141,9 @@ func fewBlocks(s *causeInput) (finding, answer) {
 	switch {
 	case !ok:
 		return finding{}, unknown
-	case active <= s.th.Active:
+	case active <= activeLimit:
 		f.params = append(f.params, fact.Share("active", active))
-		f.evidence = append(f.evidence, stays(counter, 100*active, "percent-of-busiest-sm", 100*s.th.Active))
+		f.evidence = append(f.evidence, stays(counter, 100*active, "percent-of-busiest-sm", 100*activeLimit))
 		return f, yes
 	}
 	return finding{}, no
@@ -152,10 +152,10 @@ func fewBlocks(s *causeInput) (finding, answer) {
 // fewWarps: every SM has blocks, and room for as many again that the grid lacks.
 func fewWarps(s *causeInput) (finding, answer) {
 	waves, ok := s.value(counterWaves[0])
-	if !ok || waves > 1-s.th.Occupied {
+	if !ok || waves > 1-occupiedLimit {
 		return finding{}, no
 	}
-	return s.partOfWave(waves, 1-s.th.Occupied), yes
+	return s.partOfWave(waves, 1-occupiedLimit), yes
 }
 
 // partOfWave says how much of a wave the grid is, where most would be enough, and its blocks
@@ -177,25 +177,25 @@ func tailWave(s *causeInput) (finding, answer) {
 	full := waves / math.Ceil(waves)
 	counter, active, ok := s.active()
 	switch {
-	case full > s.th.Tail:
+	case full > tailLimit:
 		return finding{}, no
 	case !ok:
 		return finding{}, unknown
-	case active > s.th.Tail || active < full-(1-s.th.Active): // far less is no matter of the last wave
+	case active > tailLimit || active < full-(1-activeLimit): // far less is no matter of the last wave
 		return finding{}, no
 	}
 	return finding{[]fact.Param{fact.Num("waves", fact.KindNumber, math.Round(100*waves)/100), fact.Share("active", active)},
-		[]CauseEvidence{stays(counterWaves[0], waves, "waves", s.th.Tail*math.Ceil(waves)), stays(counter, 100*active, "percent-of-busiest-sm", 100*s.th.Tail)}}, yes
+		[]CauseEvidence{stays(counterWaves[0], waves, "waves", tailLimit*math.Ceil(waves)), stays(counter, 100*active, "percent-of-busiest-sm", 100*tailLimit)}}, yes
 }
 
 // unevenBlocks: SMs run out of work while others have some, and not for the last
 // wave: blocks differ in their work.
 func unevenBlocks(s *causeInput) (finding, answer) {
 	counter, active, ok := s.active()
-	if !ok || active > s.th.Active || s.durationNS() < 2*s.th.RampNS { // a short one is mostly start and end
+	if !ok || active > activeLimit || s.durationNS() < 2*rampNS { // a short one is mostly start and end
 		return finding{}, no
 	}
-	return finding{[]fact.Param{fact.Share("active", active)}, []CauseEvidence{stays(counter, 100*active, "percent-of-busiest-sm", 100*s.th.Active)}}, yes
+	return finding{[]fact.Param{fact.Share("active", active)}, []CauseEvidence{stays(counter, 100*active, "percent-of-busiest-sm", 100*activeLimit)}}, yes
 }
 
 // spills: local memory is much of what L1 moves, and the compiler put registers there.
@@ -218,10 +218,10 @@ func localMemory(s *causeInput) (finding, answer) {
 	if a != yes {
 		return finding{}, a
 	}
-	if part < s.th.Local {
+	if part < localLimit {
 		return finding{}, no
 	}
-	return finding{[]fact.Param{fact.Share("part", part)}, []CauseEvidence{reaches("l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", 100*part, "percent-of-l1-sectors", 100*s.th.Local)}}, yes
+	return finding{[]fact.Param{fact.Share("part", part)}, []CauseEvidence{reaches("l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", 100*part, "percent-of-l1-sectors", 100*localLimit)}}, yes
 }
 
 // bankConflicts: conflicts add passes through shared memory. Where no unit is at
@@ -231,10 +231,10 @@ func bankConflicts(s *causeInput) (finding, answer) {
 	switch {
 	case a == unknown:
 		return finding{}, unknown
-	case a == no || part < s.th.Conflicts:
+	case a == no || part < conflictsLimit:
 		return finding{}, no
 	}
-	if inL1, ok := s.sharedPart(); ok && part*inL1 < s.th.Conflicts && s.kind == limitL1 {
+	if inL1, ok := s.sharedPart(); ok && part*inL1 < conflictsLimit && s.kind == limitL1 {
 		return finding{}, no
 	}
 	if s.kind == limitLatency || s.kind == limitOccupancy {
@@ -244,7 +244,7 @@ func bankConflicts(s *causeInput) (finding, answer) {
 	}
 	ways, of := s.ways(mean)
 	return finding{[]fact.Param{fact.Num("ways", fact.KindNumber, math.Round(ways)), fact.ID("of", "access", of), fact.Share("part", part)},
-		[]CauseEvidence{reaches(counter, 100*part, "percent-of-passes", 100*s.th.Conflicts)}}, yes
+		[]CauseEvidence{reaches(counter, 100*part, "percent-of-passes", 100*conflictsLimit)}}, yes
 }
 
 // uncoalesced: memory moves at least twice the bytes that threads ask for. Where
@@ -253,7 +253,7 @@ func uncoalesced(s *causeInput) (finding, answer) {
 	level := s.kind
 	if level == limitLatency || level == limitOccupancy || level == limitMixed {
 		level = limitL1
-		if max(s.level(limitDRAM), s.level(limitL2), s.level(limitL1)) < s.th.Busy {
+		if max(s.level(limitDRAM), s.level(limitL2), s.level(limitL1)) < busyLimit {
 			return finding{}, no
 		}
 	}
@@ -261,13 +261,13 @@ func uncoalesced(s *causeInput) (finding, answer) {
 	if !ok {
 		return finding{}, unknown
 	}
-	if used > s.th.Used {
+	if used > usedLimit {
 		return finding{}, no
 	}
 	bytes, _ := s.value(counter)
 	return finding{[]fact.Param{fact.Num("bytes", fact.KindNumber, round(bytes)), fact.Num("of", fact.KindNumber, sectorBytes), fact.Share("used", used),
 		fact.ID("access", "access", accessOf[counter])},
-		[]CauseEvidence{told(counter, bytes, "byte-of-32"), stays(counterLoadSectors, 100*used, "percent-of-moved-bytes", 100*s.th.Used)}}, yes
+		[]CauseEvidence{told(counter, bytes, "byte-of-32"), stays(counterLoadSectors, 100*used, "percent-of-moved-bytes", 100*usedLimit)}}, yes
 }
 
 // accessOf tells loads from stores by the counter that decided.
@@ -277,16 +277,16 @@ var accessOf = map[string]string{counterLoadUse: "load", counterStoreUse: "store
 func manyAtomics(s *causeInput) (finding, answer) {
 	n, ok := s.sum(counterRed, counterAtom, counterCAS)
 	all, okAll := s.value(counterRequests)
-	if !ok || !okAll || all <= 0 || n/all < s.th.Atomics {
+	if !ok || !okAll || all <= 0 || n/all < atomicsLimit {
 		return finding{}, no
 	}
-	return finding{[]fact.Param{fact.Share("part", n/all)}, []CauseEvidence{reaches(counterRed, n, "request", s.th.Atomics*all)}}, yes
+	return finding{[]fact.Param{fact.Share("part", n/all)}, []CauseEvidence{reaches(counterRed, n, "request", atomicsLimit*all)}}, yes
 }
 
 // barriers: most warps wait for others of their block. A unit that is nearly always busy
 // all the same has enough to do.
 func barriers(s *causeInput) (finding, answer) {
-	if (s.kind == limitCompute || s.kind == limitL1) && s.level(s.kind) >= s.th.Full {
+	if (s.kind == limitCompute || s.kind == limitL1) && s.level(s.kind) >= fullLimit {
 		return finding{}, no
 	}
 	return s.stalledBy("barrier")
@@ -303,16 +303,16 @@ func (s *causeInput) stalledBy(reasons ...string) (finding, answer) {
 	if a != yes {
 		return finding{}, a
 	}
-	return finding{[]fact.Param{fact.Share("stall", st.share), fact.ID("reason", "stall", st.reason)}, []CauseEvidence{st.evidence(s.th)}}, yes
+	return finding{[]fact.Param{fact.Share("stall", st.share), fact.ID("reason", "stall", st.reason)}, []CauseEvidence{st.evidence()}}, yes
 }
 
 // constants: threads of a warp read different constants, one after the other.
 func constants(s *causeInput) (finding, answer) {
 	v, ok := s.value(counterConstants)
-	if !ok || v < 100*s.th.Constants {
+	if !ok || v < 100*constantsLimit {
 		return finding{}, no
 	}
-	return finding{[]fact.Param{fact.Share("level", share(v))}, []CauseEvidence{reaches(counterConstants, v, "%", 100*s.th.Constants)}}, yes
+	return finding{[]fact.Param{fact.Share("level", share(v))}, []CauseEvidence{reaches(counterConstants, v, "%", 100*constantsLimit)}}, yes
 }
 
 // pipeBusy: the unit does its work. Of a unit that is not known nothing is said.
@@ -327,10 +327,10 @@ func pipeBusy(s *causeInput) (finding, answer) {
 func partialWarps(s *causeInput) (finding, answer) {
 	threads, ok := s.value(counterBlockSize)
 	fill := threads / (32 * math.Ceil(threads/32)) // share of the threads of its warps that a block has
-	if !ok || threads <= 0 || fill > s.th.Threads {
+	if !ok || threads <= 0 || fill > threadsLimit {
 		return finding{}, no
 	}
-	return finding{[]fact.Param{fact.Count("threads", int64(threads)), fact.Share("fill", fill)}, []CauseEvidence{stays(counterBlockSize, threads, "threads", 32*s.th.Threads)}}, yes
+	return finding{[]fact.Param{fact.Count("threads", int64(threads)), fact.Share("fill", fill)}, []CauseEvidence{stays(counterBlockSize, threads, "threads", 32*threadsLimit)}}, yes
 }
 
 // divergence: instructions work for a part of a warp's threads. A kernel that
@@ -345,17 +345,17 @@ func divergence(s *causeInput) (finding, answer) {
 	if !ok {
 		return finding{}, unknown
 	}
-	if threads > 32*s.th.Threads {
+	if threads > 32*threadsLimit {
 		return finding{}, no
 	}
-	return finding{[]fact.Param{fact.Num("threads", fact.KindNumber, round(threads))}, []CauseEvidence{stays(counterThreads, threads, "threads-of-32", 32*s.th.Threads)}}, yes
+	return finding{[]fact.Param{fact.Num("threads", fact.KindNumber, round(threads))}, []CauseEvidence{stays(counterThreads, threads, "threads-of-32", 32*threadsLimit)}}, yes
 }
 
 // tensorStarved: the kernel's FLOPs are on the tensor pipe, which waits for its
 // operands: loads, caches or shared memory are much busier than it is.
 func tensorStarved(s *causeInput) (finding, answer) {
 	work := s.tensorWork()
-	if work < s.th.Tensor {
+	if work < tensorLimit {
 		return finding{}, no
 	}
 	level, counter := 0.0, ""
@@ -364,9 +364,9 @@ func tensorStarved(s *causeInput) (finding, answer) {
 			level, counter = r.level, r.counter
 		}
 	}
-	most := min(s.th.Starved, s.th.Full*max(s.level(limitL1), s.level(limitL2)))
+	most := min(starvedLimit, fullLimit*max(s.level(limitL1), s.level(limitL2)))
 	if s.kind == limitLatency || s.kind == limitOccupancy {
-		most = s.th.Starved
+		most = starvedLimit
 	}
 	if counter == "" || level > most {
 		return finding{}, no
@@ -378,7 +378,7 @@ func tensorStarved(s *causeInput) (finding, answer) {
 			return finding{}, a
 		}
 		f.params = append(f.params, fact.Share("stall", st.share), fact.ID("reason", "stall", st.reason))
-		f.evidence = append(f.evidence, st.evidence(s.th))
+		f.evidence = append(f.evidence, st.evidence())
 	}
 	return f, yes
 }
@@ -392,14 +392,14 @@ func occupancyBy(resources ...string) func(*causeInput) (finding, answer) {
 		if !ok || !okLimit {
 			return finding{}, unknown
 		}
-		if !slices.Contains(resources, counter) || fits > 100*s.th.Occupied || s.tensorWork() >= s.th.Tensor { // products keep the tensor pipe busy with few warps
+		if !slices.Contains(resources, counter) || fits > 100*occupiedLimit || s.tensorWork() >= tensorLimit { // products keep the tensor pipe busy with few warps
 			return finding{}, no
 		}
 		if s.kind == limitLatency && len(s.stalls()) == 0 {
 			return finding{}, unknown
 		}
 		f := finding{[]fact.Param{fact.Share("fits", fits/100), fact.Count("blocks", int64(blocks))},
-			[]CauseEvidence{stays(counterTheoretical[0], fits, "%", 100*s.th.Occupied), told(counter, blocks, "block")}}
+			[]CauseEvidence{stays(counterTheoretical[0], fits, "%", 100*occupiedLimit), told(counter, blocks, "block")}}
 		for _, r := range []struct {
 			counter, key string
 			kind         fact.Kind
@@ -428,7 +428,7 @@ func busyPipe(ids ...string) func(*causeInput) (finding, answer) {
 // loadLatency: warps wait for loads, and no unit is at its limit. A memory that is
 // only near to its limit could move more if more were asked of it at once.
 func loadLatency(s *causeInput) (finding, answer) {
-	if s.level(s.kind) >= s.th.Reached {
+	if s.level(s.kind) >= reachedShare {
 		return finding{}, no
 	}
 	f, a := s.stalledBy("long_scoreboard", "lg_throttle")
