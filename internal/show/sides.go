@@ -22,6 +22,9 @@ import (
 // A SideLoader reads the sides of a comparison.
 type SideLoader struct {
 	Store string // of runs and baselines
+	// Resolve gives the path that a name stands for; nil takes a path, or a run of Store, as a
+	// person means it.
+	Resolve func(name string) (string, error)
 	// Analyze makes the result of paths that have none.
 	Analyze func(ctx context.Context, paths []string) (*analysis.Result, error)
 }
@@ -43,51 +46,44 @@ func (l *SideLoader) Side(ctx context.Context, args []string) ([]compare.Run, er
 	return side, nil
 }
 
-// one reads an argument. A file or folder goes before a baseline of the same name.
+// one reads an argument. A file or folder of that name goes before a baseline, and a baseline
+// before a run of the store.
 func (l *SideLoader) one(ctx context.Context, arg string) ([]compare.Run, error) {
-	if _, err := os.Stat(arg); errors.Is(err, os.ErrNotExist) {
-		b, err := compare.NamedBaseline(l.Store, arg)
-		if err != nil {
+	resolve := l.Resolve
+	if resolve == nil {
+		resolve = func(name string) (string, error) { return runs.Resolve(l.Store, name) }
+	}
+	path, unknown := resolve(arg)
+	if path != arg { // it is no file
+		if b, err := compare.NamedBaseline(l.Store, arg); err != nil {
 			return nil, err
-		}
-		if b != nil {
+		} else if b != nil {
 			return b.Side(arg), nil
 		}
-		return l.missing(ctx, arg)
 	}
-	if strings.HasSuffix(arg, compare.BaselineExt) {
-		b, err := compare.ReadBaseline(arg)
+	switch {
+	case unknown == nil && strings.HasSuffix(path, compare.BaselineExt):
+		b, err := compare.ReadBaseline(path)
 		if err != nil {
 			return nil, err
 		}
-		return b.Side(strings.TrimSuffix(filepath.Base(arg), compare.BaselineExt)), nil
-	}
-	return l.path(ctx, arg)
-}
-
-// missing takes a run of the store, or several files in one argument, for a name that is no
-// path.
-func (l *SideLoader) missing(ctx context.Context, arg string) ([]compare.Run, error) {
-	dir, err := runs.Resolve(l.Store, arg)
-	switch {
-	case err == nil:
-		return l.run(ctx, arg, dir)
+		return b.Side(strings.TrimSuffix(filepath.Base(path), compare.BaselineExt)), nil
+	case unknown == nil:
+		return l.path(ctx, arg, path)
+	case l.Resolve != nil:
+		return nil, usage(unknown)
 	case !strings.Contains(arg, ","):
 		names, _ := compare.Baselines(l.Store)
 		return nil, fmt.Errorf("compare %s: there is no such file, run or baseline%s", arg, suggest.DidYouMean(arg, names))
 	}
-	result, err := l.Analyze(ctx, strings.Split(arg, ","))
-	if err != nil {
-		return nil, err
-	}
-	return []compare.Run{{Name: arg, Result: result}}, nil
+	return l.analyzed(ctx, arg, strings.Split(arg, ","))
 }
 
 // path reads what lies at a path. A folder that is no run is analyzed as a folder of captures.
-func (l *SideLoader) path(ctx context.Context, path string) ([]compare.Run, error) {
+func (l *SideLoader) path(ctx context.Context, name, path string) ([]compare.Run, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		if _, err := runs.ReadManifest(path); err == nil {
-			return l.run(ctx, path, path)
+			return l.run(ctx, name, path)
 		} else if !errors.Is(err, runs.ErrNotRun) {
 			return nil, err // of a newer schema, or damaged
 		}
@@ -97,13 +93,18 @@ func (l *SideLoader) path(ctx context.Context, path string) ([]compare.Run, erro
 			return nil, err
 		}
 		defer r.Close()
-		return l.run(ctx, path, r.Dir())
+		return l.run(ctx, name, r.Dir())
 	}
-	result, err := l.Analyze(ctx, []string{path})
+	return l.analyzed(ctx, name, []string{path})
+}
+
+// analyzed is one sample: the result of captures.
+func (l *SideLoader) analyzed(ctx context.Context, name string, paths []string) ([]compare.Run, error) {
+	result, err := l.Analyze(ctx, paths)
 	if err != nil {
 		return nil, err
 	}
-	return []compare.Run{{Name: path, Result: result}}, nil
+	return []compare.Run{{Name: name, Result: result}}, nil
 }
 
 // run reads a run and its repeats: each is a process, and so a sample.

@@ -178,7 +178,7 @@ func (r *Request) CompareOptions() (compare.Options, error) {
 }
 
 // CompareSides compares the two sides of a request, which it also returns: their first
-// results are drawn beside each other. It puts paths in the place of names in the request.
+// results are drawn beside each other.
 func CompareSides(ctx context.Context, r *Request) (made *compare.Comparison, base, fresh []compare.Run, err error) {
 	options, err := r.CompareOptions()
 	switch {
@@ -187,19 +187,14 @@ func CompareSides(ctx context.Context, r *Request) (made *compare.Comparison, ba
 	case len(r.Base) == 0 || len(r.New) == 0:
 		return nil, nil, nil, usagef("compare: a side is empty; give both base and new")
 	}
-	loader := &SideLoader{Store: r.Listing.Store, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
+	loader := &SideLoader{Store: r.Listing.Store, Resolve: r.Resolve, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
 		return r.Analyze(ctx, "compare", paths)
 	}}
-	for _, side := range []struct {
-		names []string
-		runs  *[]compare.Run
-	}{{r.Base, &base}, {r.New, &fresh}} {
-		if err := r.resolveSide(side.names); err != nil {
-			return nil, nil, nil, err
-		}
-		if *side.runs, err = loader.Side(ctx, side.names); err != nil {
-			return nil, nil, nil, err
-		}
+	if base, err = loader.Side(ctx, r.Base); err != nil {
+		return nil, nil, nil, err
+	}
+	if fresh, err = loader.Side(ctx, r.New); err != nil {
+		return nil, nil, nil, err
 	}
 	made, err = compare.Compare(base, fresh, options)
 	if err != nil {
@@ -214,19 +209,4 @@ func (c *Compared) Keep(made *compare.Comparison) {
 	if c.Of != "" {
 		made.Rows = slices.DeleteFunc(made.Rows, func(row compare.Row) bool { return string(row.Kind) != c.Of })
 	}
-}
-
-// resolveSide puts files in the place of names: baselines of the store, then what
-// resolve finds.
-// It changes names in place. Here a baseline wins over a file or run of its name; in
-// SideLoader.one the file wins.
-func (r *Request) resolveSide(names []string) error {
-	for i, name := range names {
-		if path := compare.BaselineFile(r.Listing.Store, name); path != "" {
-			names[i] = path
-		} else if err := r.resolve(names[i : i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
