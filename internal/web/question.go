@@ -105,17 +105,19 @@ func schemaOf(p show.Param, r *show.Request) *schema {
 	default:
 		panic(fmt.Sprintf("parameter %s has a type that no schema has", p.Name))
 	}
-	if p.Name == "sort" {
+	switch p.Name {
+	case "sort":
 		for _, key := range runs.Orders() {
 			s.Enum = append(s.Enum, key, "-"+key)
 		}
-	}
-	if p.Name == "of" {
+	case "status":
+		for _, status := range runs.Statuses {
+			s.Items.Enum = append(s.Items.Enum, string(status))
+		}
+	case "of":
 		s.Enum = compare.Kinds()
-	}
-	if p.Name == "top" {
-		least, most := 1, mostRows
-		s.Default, s.Minimum, s.Maximum = defaultRows, &least, &most
+	case "top":
+		s.Default, s.Minimum, s.Maximum = defaultRows, new(1), new(mostRows)
 		s.Description = "keep the first N rows; rows_left_out counts the others"
 	}
 	return s

@@ -105,9 +105,9 @@ async function listRuns(query) {
   asked.set("as", "page");
   if (!asked.has("sort")) asked.set("sort", "-created");
   if (!asked.has("top")) asked.set("top", "200");
-  const [answer, baselines] = await Promise.all([call("/runs?" + asked), call("/baselines")]);
+  const [answer, baselines, { params }] = await Promise.all([call("/runs?" + asked), call("/baselines"), declared("runs")]);
   const value = (name) => query.get(name) || "";
-  const states = el("select", { name: "status" }, ...["", "running", "done", "failed", "interrupted"].map((s) => el("option", { value: s, selected: s === value("status") }, s || word("any"))));
+  const states = el("select", { name: "status" }, ...["", ...params.status.items.enum].map((s) => el("option", { value: s, selected: s === value("status") }, s || word("any"))));
   const filters = filterForm("filter", ["runs"], query, [
     field("model", word("model-or-program"), el("input", { name: "model", value: value("model") })), field("gpu", "GPU", el("input", { name: "gpu", value: value("gpu") })), field("status", word("status"), states),
     field("tag", word("tag"), el("input", { name: "tag", value: value("tag") })), field("since", word("since"), el("input", { name: "since", type: "date", value: value("since") })),
@@ -127,7 +127,7 @@ async function listRuns(query) {
     await guarded(async () => { const made = await call("/runs", { method: "POST", body: new FormData(event.target) }); say(""); location.hash = link(["run", made.id]); });
   } }, field("file", word("upload-files"), el("input", { type: "file", name: "file", multiple: true, required: true })), field("label", word("label")), el("button", {}, word("upload")));
   main.replaceChildren(el("h2", {}, word("runs", { n: answer.rows.length + answer.rows_left_out })), filters, ...table(answer, {
-    linked: true, sorted: asked.get("sort"), keys: (await declared("runs")).params.sort.enum,
+    linked: true, sorted: asked.get("sort"), keys: params.sort.enum,
     sort: (key) => { const next = new URLSearchParams(query); next.set("sort", key); location.hash = link(["runs"], next); },
     cell: (id) => el("input", { type: "checkbox", "aria-label": word("compare-run", { id }), checked: chosen.has(id), onchange: (e) => { if (e.target.checked) chosen.add(id); else chosen.delete(id); offer(); } }),
   }), el("nav", { id: "comparing" }, field("base", word("compare-with"), base), compare), upload);
