@@ -20,6 +20,8 @@ var pageLabels = map[string]map[string]string{
 		"gpu_active": "GPU active", "sm_active": "SMs active", "sm_issue": "issue", "tensor_active": "tensor cores",
 		"dram_read": "DRAM read", "dram_write": "DRAM write",
 	},
+	// What became of a run that holds less than it was to capture.
+	"unfinished": {"failed": "The run failed", "interrupted": "The run was interrupted"},
 	// The roof that allows steps of a server less.
 	"step_roof": {"flops": "arithmetic", "dram": "memory"},
 	// Parts of the time from one step that decodes to the next.

@@ -49,13 +49,13 @@ var pageTexts = map[string]string{
 	// Banners, and the first screen.
 	"recorded-note": "This report shows a recording, not a measurement of this machine.",
 	"preliminary":   "preliminary", "preliminary-note": "Counters are still to be taken: this is what the timeline tells.",
-	"unfinished-failed": "The run failed.", "unfinished-interrupted": "The run was interrupted.", "unfinished-note": "What it had captured by then is shown; the rest is missing.",
+	"unfinished-note": "What it had captured by then is shown; the rest is missing.",
 	"unprofiled": "unprofiled", "under-nsys": "under nsys", "no-kernel": "no kernel: {why}", "finding": "finding",
 	"saves-about": "about {time}", "saves-up-to": "up to {time}", "waits": "{time} of waiting", "link-to-finding": "Link to this finding", "to-kernel": "kernel", "to-typical-step": "timeline at a typical step", "to-typical-pass": "timeline at a typical pass", "to-chains": "chains", "to-evidence": "evidence", "profile": "Profile",
 	"whole-timeline": "the whole timeline",
 
 	// Findings.
-	"findings": "Findings", "findings-none": "Nothing stands out.", "findings-untold": "No finding: what was captured supports no statement about where time could be saved.",
+	"findings": "Findings",
 	"findings-plainly": "In plain words", "paper-kernels": "The kernels that take most GPU time", "weight-high": "Important", "weight-medium": "Worth knowing", "weight-low": "Minor",
 
 	// Where the time goes.
@@ -63,7 +63,7 @@ var pageTexts = map[string]string{
 	"time-lead":  "Wall time of each stage under nsys: kernels run, by category, and no kernel runs (hatched), by cause. Copies are such a cause; GPU busy above counts them as work.",
 	"time-scope": "The scope as a whole: {name}", "time-whole": "The whole capture, with what lies outside the stages", "busy-and-idle-time": "Busy and idle time",
 	"split-none": "No time to divide.", "split-idle": "idle: {why}", "stage-timings": "Timings per stage", "aggregates": "Aggregates of the unprofiled run",
-	"gain": "{time} of {of} {times} ({share})", "stage-sum": "the sum of {regions}", "stage-by": "measured by {region}",
+	"gain": "{time} of {of} {times} ({share})",
 	"stage-launch-bound": "The GPU waits for the host more than it works.[ Closing the launch gaps could save at most {gain}.] Fix these waits first; tuning kernels will not help yet.",
 	"stage-times":        "{wall} wall under nsys; a kernel runs in {busy} ({busy_share}), none in {idle} ({idle_share})[, over {passes:pass|passes} in the timeline]",
 	"stage-parts":        "Parts of this stage, already inside it: {parts}",
@@ -114,7 +114,7 @@ var pageTexts = map[string]string{
 	"untimed":             "Launches and GPU time", "untimed-note": "no launch of it is in the timeline, or in the scope", "under-ncu": "Under ncu", "under-ncu-note": "one launch alone, as ncu replays it",
 	"total": "GPU time", "total-note": "{share} of GPU time", "total-note-scope": "{share} of GPU time in the scope", "mean": "mean {time}", "median": "Median",
 	"category-rule": "rule {rule}", "category-no-rule": "no rule matched", "in-run": "In {run}", "median-in-run": "Median in {run}", "in-run-note": "{n:launch|launches}, {time}",
-	"limiter-title": "What limits it", "level-wave": "{level} of one wave", "level-use": "{level} in use", "no-verdict": "No verdict", "cause": "Cause:",
+	"limiter-title": "What limits it", "no-verdict": "No verdict", "cause": "Cause:",
 	"cause-untold":  "not told; ncu's sections that would tell: {sections}",
 	"other-limiter": "Launches of about {time} ({n:launch|launches}, {share} of its time): {limiter}[ ({level})].", "limiter-need": "What would tell: {need}",
 	"busiest": "Busiest unit: [{unit}, ]at {share} of its peak[ ({how})].", "busiest-by": "{metric}: how busy the unit is, with all that it does[; the roofline counts the {bytes} alone]",
@@ -194,7 +194,7 @@ var pageTexts = map[string]string{
 	"event-launched-by": "launched by {name} on {lane}, {before} before", "event-launches": "launches {name} on {lane}, {after} later[ and {n} more]", "event-layer": "layer {layer}",
 	"zoom-in": "Zoom in", "zoom-out": "Zoom out", "earlier": "Earlier", "later": "Later", "whole-run": "Whole run", "zoom-scope": "Scope", "full-screen": "Full screen", "full-screen-leave": "Leave full screen (Esc)",
 	"find-event": "Find an event", "find-previous": "Previous", "find-next": "Next", "find-none": "No event matches", "find-some": "{n:event matches|events match}", "find-place": "{n} of {of}",
-	"rank-lanes": "ranks", "ranks-few": "Slowest, fastest and latest rank", "ranks-all": "All {n} ranks", "rank": "rank {rank}", "rank-on": "{rank}[ on {host}]",
+	"rank-lanes": "ranks", "ranks-few": "Slowest, fastest and latest rank", "ranks-all": "All {n} ranks",
 	"nothing-selected": "Nothing selected.", "event-selected": "{name} on {lane}, {at} + {time}[ ({n:event|events}, busy {busy})].",
 	"selected-not-in-view": "Nothing of this lane is in view; this is the nearest, and Enter goes to it.",
 	"timeline-help": "Drag to move. Wheel zooms while the timeline has the focus, or with Ctrl. Keys: arrows or A D move, + − or W S zoom, up and down choose a lane, " +

@@ -122,6 +122,8 @@ var pagePhrases = map[string]string{
 	// md_lookup.go
 	// Reasons for absent values are sentences: they become footnotes.
 	"kernel-with-grid":      "{kernel} grid {grid}",
+	"level-wave":            "{level} of one wave",
+	"level-use":             "{level} in use",
 	"limiter-level":         "{limiter}[, {detail}][ ({level})]",
 	"evidence-value":        "{what} = {value}[ ({threshold})]",
 	"timeline-lacks-kernel": "The timeline has no launch of this kernel.",
@@ -351,10 +353,10 @@ var pagePhrases = map[string]string{
 	// md_text.go
 	"title-of":       "{title}[: {of}]",
 	"banner-warning": "> **Warning.** {text}",
-	"recorded-run":   "recorded run: these numbers are not of this machine", "the-run-failed": "The run failed", "the-run-was-interrupted": "The run was interrupted",
+	"recorded-run":   "recorded run: these numbers are not of this machine",
 	"no-name":           "(no name)",
 	"banner-recorded":   "> **Recorded run.** These numbers come from a recording[ of a session on {gpu}][ ({date})], not from this machine.",
-	"banner-unfinished": "> **{what}.** What it had captured by then is shown; the rest is missing.",
+	"banner-unfinished": "> **{what}** {note}",
 	"made-by-from":      "Made by deepprof[ {version}] from result.json[ of run {run}].",
 
 	// page_ranks.go
@@ -397,6 +399,8 @@ var pagePhrases = map[string]string{
 
 	// summary.go
 	// Lines of a terminal: they are wrapped, never cut inside a word.
+	"findings-none":           "Nothing stands out.",
+	"findings-untold":         "No finding: what was captured supports no statement about where time could be saved.",
 	"n-stages":                "{n:stage|stages}",
 	"screen-outside":          "outside: {parts}",
 	"n-more-findings":         "{n:more finding|more findings}",

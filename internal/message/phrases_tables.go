@@ -49,6 +49,8 @@ var tablePhrases = map[string]string{
 	"outliers-count":         "{n:instance|instances} took more than twice the median; the slowest is {slowest}",
 
 	// view_result.go
+	"stage-sum":                     "the sum of {regions}",
+	"stage-by":                      "measured by {region}",
 	"use-absent":                    "{stage}, {measure} from {method}: {why}",
 	"total-times-of":                "total times are of {scope}",
 	"stage-without-unprofiled-time": "this stage has no time without a profiler",

@@ -119,7 +119,7 @@ func (d *doc) coverage(r *analysis.Result) {
 	g.add(message.Phrase("coverage-groups"), thousands(int64(p.Groups)))
 	g.add(message.Phrase("chosen"), thousands(int64(p.Chosen)))
 	counted := message.Phrase("coverage-counted")
-	if p.Counted > p.Chosen {
+	if p.Others() > 0 {
 		counted = message.Phrase("coverage-along")
 	}
 	g.add(counted, thousands(int64(p.Counted)))

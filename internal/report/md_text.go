@@ -122,8 +122,8 @@ func newDoc(title string, r *analysis.Result) *doc {
 	if r.Source.Recorded {
 		d.say("banner-recorded", prose(gpuName(r)), prose(r.Source.Created))
 	}
-	if text := unfinished(r.Source.Status); text != "" {
-		d.say("banner-unfinished", text)
+	if text := Unfinished(r); text != "" {
+		d.say("banner-unfinished", text, message.Phrase("unfinished-note"))
 	}
 	for _, n := range r.FirstNotes() {
 		d.say("banner-warning", prose(message.Text(n.AsFact())))
@@ -139,16 +139,16 @@ func titled(title string, r *analysis.Result) string {
 // RecordedRun marks the tables and the summary of a recording.
 func RecordedRun() string { return message.Phrase("recorded-run") }
 
-// unfinished says of a run's status what a reader must know; "" for one that is done.
-func unfinished(status string) string {
-	switch status {
-	case "failed":
-		return message.Phrase("the-run-failed")
-	case "interrupted":
-		return message.Phrase("the-run-was-interrupted")
+// unfinished says that the run holds less than it was to capture; "" where it does not.
+func unfinished(r *analysis.Result) string {
+	if !r.Source.Unfinished() {
+		return ""
 	}
-	return ""
+	return message.Label("unfinished", r.Source.Status)
 }
+
+// Unfinished is the same as a sentence.
+func Unfinished(r *analysis.Result) string { return sentence(unfinished(r)) }
 
 // gpuName is that of the first GPU; "" where it is not known.
 func gpuName(r *analysis.Result) string {

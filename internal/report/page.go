@@ -34,6 +34,8 @@ type PageCell struct {
 	Note string `json:"n,omitempty"`
 	// Absent: it was not measured, which Text says.
 	Absent bool `json:"absent,omitempty"`
+	// Kernel is the ID of the one that the cell names; "" where it names none that the result has.
+	Kernel string `json:"kernel,omitempty"`
 }
 
 // PageTables are the tables of the page, by name. Rows are in the order of the
@@ -80,7 +82,7 @@ func addServing(tables map[string]PageTable, r *analysis.Result) {
 	requests := pageTable(RequestView.without("seconds", "itl_p50_ns", "itl_p99_ns"), pointers(clientWindows(s.Windows)))
 	requests.Notes = requestNotes(r)
 	tables["requests"] = requests
-	tables["next_token"] = pageTable(NextTokenView, pointers(nextTokenParts(r)))
+	tables["next_token"] = pageTable(NextTokenView, pointers(NextTokenParts(r)))
 	tables["engine_steps"] = pageTable(ServingStepView.without("context_tokens_p99", "generation_tokens_p99", "busy_p99_ns", "launches", "bytes"), pointers(s.Steps))
 	tables["step_kernels"] = pageTable(StepKernelView, pointers(stepPartRows(s, kernelsOfSteps, partsOfStep)))
 	tables["step_layers"] = pageTable(StepLayerView, pointers(stepPartRows(s, layersOfSteps, partsOfStep)))
@@ -97,7 +99,13 @@ func operatorsOfPage(r *analysis.Result, n *names, some func(*operatorRow) bool)
 		v = v.without("limiter")
 		v.Legend += "; " + lowerFirst(noLimiter(r.Operators))
 	}
-	return pageTable(v, rows)
+	t := pageTable(v, rows)
+	if at := slices.IndexFunc(t.Columns, func(c ColumnInfo) bool { return c.Key == "main_kernel" }); at >= 0 {
+		for i, o := range rows {
+			t.Rows[i][at].Kernel = o.kernelID
+		}
+	}
+	return t
 }
 
 // outliersOfPage has the legend of the strip in which they stand out.

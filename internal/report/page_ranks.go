@@ -33,6 +33,11 @@ func addRanks(tables map[string]PageTable, r *analysis.Result) {
 	tables["nodes"] = pageTable(shownAll(NodeView), pointers(nodeRows(r)))
 }
 
+// RankLabels name the lanes of the overview that are of whole ranks.
+func RankLabels(r *analysis.Result) []string {
+	return each(r.Overview.Ranks, func(l *analysis.RankLane) string { return partName(r, l.Part) })
+}
+
 // A rankStep is the distribution of the steps of a stage in one part.
 type rankStep struct {
 	part string

@@ -102,7 +102,7 @@ func summaryScreen(r *analysis.Result, o SummaryOptions, f screenful) ([]string,
 	if r.Source.Recorded {
 		lines = append(lines, wrap(RecordedRun(), o.Width, "  ", sentenceLines)...)
 	}
-	if text := unfinished(r.Source.Status); text != "" {
+	if text := unfinished(r); text != "" {
 		lines = append(lines, wrap(message.Phrase("screen-unfinished", lowerFirst(text)), o.Width, "  ", sentenceLines)...)
 	}
 	for _, n := range r.FirstNotes() {

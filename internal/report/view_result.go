@@ -146,12 +146,7 @@ func stageRow(r *analysis.Result, s *analysis.Stage) *StageRow {
 
 // explain says why times are absent, and what to know of them.
 func (row *StageRow) explain(r *analysis.Result, s *analysis.Stage) {
-	switch {
-	case len(s.Regions) > 1:
-		row.regions = names3(s.Regions)
-	case s.Region != s.Name:
-		row.regions = s.Region
-	}
+	row.regions = regionsOf(s)
 	if s.CleanMS == nil {
 		row.cleanWhy = whyMissing(r, message.Phrase("stage-without-unprofiled-time"), withoutUnprofiled...)
 	}
@@ -167,6 +162,28 @@ func (row *StageRow) explain(r *analysis.Result, s *analysis.Stage) {
 	case s.OverheadHigh:
 		row.overheadNote = slowed(r, s)
 	}
+}
+
+// regionsOf names what a stage is measured by, where its name does not tell.
+func regionsOf(s *analysis.Stage) string {
+	switch {
+	case len(s.Regions) > 1:
+		return names3(s.Regions)
+	case s.Region != s.Name:
+		return s.Region
+	}
+	return ""
+}
+
+// StageRegions say of each stage what it is measured by, for the page; "" where its name tells.
+func StageRegions(r *analysis.Result) []string {
+	return each(r.Stages, func(s *analysis.Stage) string {
+		id := "stage-by"
+		if len(s.Regions) > 1 {
+			id = "stage-sum"
+		}
+		return known(id, regionsOf(s))
+	})
 }
 
 // showOverhead has words where there is no number.
@@ -212,7 +229,7 @@ func missingNotes(r *analysis.Result) []string {
 	if r.Source.Recorded {
 		notes = append(notes, RecordedRun())
 	}
-	if text := unfinished(r.Source.Status); text != "" {
+	if text := unfinished(r); text != "" {
 		notes = append(notes, message.Phrase("screen-unfinished", lowerFirst(text)))
 	}
 	return append(notes, noteLines(slices.Concat(r.Missing, r.Warnings))...)
@@ -269,6 +286,7 @@ type operatorRow struct {
 	onCPU      bool     // no operator of the result has device time
 	limiter    string   // with its share where that is not all
 	limiterWhy string   // there is none
+	kernelID   string   // of the main kernel; "" where the result does not list it
 }
 
 // device hides a device time where no operator has one.
@@ -332,7 +350,7 @@ func operatorRows(r *analysis.Result, n *names, operators []*analysis.Operator) 
 			}
 		}
 		if len(o.Links) > 0 {
-			x.MainKernel, x.Through = linkName(n, &o.Links[0]), o.Links[0].By
+			x.MainKernel, x.Through, x.kernelID = linkName(n, &o.Links[0]), o.Links[0].By, o.Links[0].Kernel
 		}
 		x.Modules = []string{}
 		for _, m := range o.Modules {

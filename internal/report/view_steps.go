@@ -71,8 +71,8 @@ var NextTokenView = View[analysis.TokenPart]{
 	},
 }
 
-// nextTokenParts are the parts that are there; none where no step decodes.
-func nextTokenParts(r *analysis.Result) []analysis.TokenPart {
+// NextTokenParts are the parts that are there; none where no step decodes.
+func NextTokenParts(r *analysis.Result) []analysis.TokenPart {
 	return slices.DeleteFunc(servingOf(r).NextToken.Parts(), func(p analysis.TokenPart) bool { return p.NS <= 0 })
 }
 
@@ -99,7 +99,7 @@ func layersOfSteps(c *analysis.StepClass) []analysis.StepPart  { return c.Layers
 var StepsBy = map[string]func(*analysis.Result) Printable{
 	"kernel": func(r *analysis.Result) Printable { return stepPartTable(StepKernelView, r, kernelsOfSteps) },
 	"layer":  func(r *analysis.Result) Printable { return stepPartTable(StepLayerView, r, layersOfSteps) },
-	"token":  func(r *analysis.Result) Printable { return NextTokenView.Table(nextTokenParts(r), notServed(r)...) },
+	"token":  func(r *analysis.Result) Printable { return NextTokenView.Table(NextTokenParts(r), notServed(r)...) },
 	"time": func(r *analysis.Result) Printable {
 		return StepTimeView.Table(servingOf(r).OverTime, notServed(r)...)
 	},
@@ -130,7 +130,7 @@ func (d *doc) servingSteps(r *analysis.Result) {
 		return
 	}
 	d.heading(2, "steps-of-engine")
-	if parts := nextTokenParts(r); len(parts) > 0 {
+	if parts := NextTokenParts(r); len(parts) > 0 {
 		d.line("%s:", upperFirst(NextTokenView.Legend))
 		writeView(d, NextTokenView, pointers(parts))
 	}

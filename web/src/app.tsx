@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { count, date } from "./format";
-import { First, unfinished } from "./first";
+import { First } from "./first";
 import { KernelPage, Tile } from "./kernelpage";
 import { Kernels, searchKernels } from "./kernels";
 import { list } from "./list";
@@ -168,7 +168,7 @@ function Bar(p: { onKernel: boolean }) {
         deepprof
       </a>
       {p.onKernel && <span class="run">{subject}</span>}
-      {unfinished(result.source.status) && p.onKernel && <span class="tag recorded">{say("run-status", { status: say(`status-${result.source.status}`) })}</span>}
+      {result.unfinished && p.onKernel && <span class="tag recorded">{say("run-status", { status: say(`status-${result.source.status}`) })}</span>}
       {result.source.recorded && p.onKernel && <span class="tag recorded">{say("recorded")}</span>}
       {result.scope && (
         <span class="tag scope-tag" title={result.scope.text}>
@@ -290,7 +290,7 @@ function Run() {
         {timed && part.busy != null && <Tile name={say("busy")} value={part.busy} note={say("busy-note", { gpus: list(totals.devices).length > 1 && list(totals.devices).length })} />}
         {timed && <Tile name={say("kernel-launches")} value={count(part.launches)} note={say("launches-note", { names: part.names, outside: scope?.outside_launches })} />}
         {model.rangesAlone && <Tile name={say("regions-whole")} value={count(list(model.result.regions).length)} note={say("regions-whole-note")} />}
-        {!timed && model.kernels.length > 0 && <Tile name={say("kernels-counted")} value={count(model.kernels.filter((k) => k.counted).length)} note={say("by-ncu")} />}
+        {!timed && model.kernels.length > 0 && <Tile name={say("kernels-counted")} value={count(model.result.counted_kernels)} note={say("by-ncu")} />}
         {timed && !scope && (totals.sets ?? 0) > 0 && <Tile name={say("memory-sets")} value={count(totals.sets)} note={`${totals.set_bytes_text}, ${totals.set_ns_text}`} />}
         {timed && !scope && totals.copies > 0 && <Tile name={say("copies")} value={count(totals.copies)} note={`${totals.copy_bytes_text}, ${totals.copy_ns_text}`} />}
       </div>

@@ -21,6 +21,7 @@ export interface Cell {
   s?: number;
   n?: string;
   absent?: boolean; // not measured, which the text says
+  kernel?: string; // ID of the one that it names
 }
 
 /** A table as deepprof declares and fills it. */

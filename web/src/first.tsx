@@ -9,12 +9,6 @@ import { evidence, shownAt } from "./evidence";
 import { SplitBar, useParts } from "./stages";
 import { draw, say } from "./words";
 
-/** Whether a run of that status holds less than it was to capture. */
-export function unfinished(status: string | undefined): boolean {
-  return status === "failed" || status === "interrupted";
-}
-
-const mostStages = 4;
 const mostActions = 3;
 const mostPlain = 5; // findings of the first page on paper
 const mostKernels = 5; // of it
@@ -53,7 +47,7 @@ export function First() {
 }
 
 function Notices(p: { model: Model }) {
-  const { source, preliminary } = p.model.result;
+  const { source, preliminary, unfinished } = p.model.result;
   return (
     <>
       {source.recorded && (
@@ -66,9 +60,9 @@ function Notices(p: { model: Model }) {
           <span class="tag recorded">{say("preliminary")}</span> {say("preliminary-note")}
         </p>
       )}
-      {unfinished(source.status) && (
+      {unfinished && (
         <p class="callout unfinished" role="note">
-          <strong>{say(`unfinished-${source.status}`)}</strong> {say("unfinished-note")}
+          <strong>{unfinished}</strong> {say("unfinished-note")}
         </p>
       )}
     </>
@@ -97,15 +91,13 @@ function subjectFacts(model: Model): string[] {
 function StageBars() {
   const { result } = useModel();
   const stages = list(result.stages).filter((s) => s.split.wall_ns > 0);
-  if (stages.length === 0) return null;
-  const shown = [...stages].sort((x, y) => y.split.wall_ns - x.split.wall_ns).slice(0, mostStages);
+  const shown = list(result.first_stages).map((at) => list(result.stages)[at]!);
+  if (shown.length === 0) return null;
   return (
     <div class="stage-bars" id="stage-bars">
-      {stages
-        .filter((s) => shown.includes(s))
-        .map((s) => (
-          <StageBar key={s.name} stage={s} />
-        ))}
+      {shown.map((s) => (
+        <StageBar key={s.name} stage={s} />
+      ))}
       <Legend stages={shown} />
       {stages.length > shown.length && (
         <p class="quiet">

@@ -107,15 +107,10 @@ function Rules(p: { rules: RuleWords[] }) {
               )}
               {r.section && <span class="quiet"> {r.section}</span>}
             </p>
-            <p>{plainWords(r.text)}</p>
+            <p>{r.text}</p>
           </li>
         ))}
       </ul>
     </section>
   );
-}
-
-/** NVIDIA's markers for links and names are not for readers. */
-function plainWords(text: string): string {
-  return text.replace(/@(?:section|url|source|sass)?:?([^:@]*):([^@]*)@/g, "$1").replace(/\\n/g, " ");
 }

@@ -170,7 +170,7 @@ function Limiter(p: { kernel: Kernel }) {
         <p class="verdict">
           <strong>{l.label}</strong>
           {l.detail && <span class="quiet"> {l.detail}</span>}
-          {l.level != null && <Meter share={l.level} label={say(l.kind === "small" ? "level-wave" : "level-use", { level: l.level_text })} />}
+          {l.level != null && <Meter share={l.level} label={l.level_label} />}
         </p>
       ) : (
         <p class="verdict">

@@ -4,7 +4,7 @@ import { columnsOf, linesOf, type Line } from "./columns";
 import { list } from "./list";
 import { untimed, useModel, type Model } from "./model";
 import { Absent, CategoryName, KernelLink, LimiterName, Meter, Section, Swatch } from "./parts";
-import type { CategoryTime } from "./result";
+import type { CategoryTime, Kernel } from "./result";
 import { openKernel, useKept } from "./route";
 import { DataTable, type Column } from "./table";
 import { say } from "./words";
@@ -57,7 +57,7 @@ export function Kernels() {
 
   const columns = useMemo(() => columnsFor(model), [model]);
   const times = model.kernels.some((k) => !untimed(k));
-  const limiters = useMemo(() => [...new Set(model.kernels.map((k) => k.limiter.label).filter(Boolean))].sort(), [model]);
+  const limiters = useMemo(() => [...new Map(model.kernels.map((k) => [limiterOf(k), k.limiter.label]))].filter(([id]) => id).sort((x, y) => (x[1] < y[1] ? -1 : 1)), [model]);
   const categories = list(model.result.categories).filter((c) => model.kernels.some((k) => k.category === c.id));
   const stages = list(model.result.stages).map((s) => s.name);
   const rows = useMemo(() => {
@@ -65,7 +65,7 @@ export function Kernels() {
     return linesOf(model.result.tables["kernels"]).filter((l) => {
       const k = model.kernels[l.at]!;
       if (category && k.category !== category) return false;
-      if (limiter && (k.limiter.label || "") !== (limiter === "-" ? "" : limiter)) return false;
+      if (limiter && limiterOf(k) !== (limiter === "-" ? "" : limiter)) return false;
       if (stage && !list(k.stages).some((s) => s.stage === stage)) return false;
       if (words.length === 0) return true;
       const text = `${k.name} ${model.label(k)} ${k.mangled ?? ""} ${k.category}`.toLowerCase();
@@ -122,9 +122,9 @@ export function Kernels() {
           <span>{say("limiter")}</span>
           <select value={limiter} onChange={(e) => setLimiter(e.currentTarget.value)}>
             <option value="">{say("all")}</option>
-            {limiters.map((l) => (
-              <option key={l} value={l}>
-                {l}
+            {limiters.map(([id, label]) => (
+              <option key={id} value={id}>
+                {label}
               </option>
             ))}
             <option value="-">{say("not-known")}</option>
@@ -147,6 +147,11 @@ export function Kernels() {
       )}
     </Section>
   );
+}
+
+/** What limits a kernel, as a code; "" where nothing tells. */
+function limiterOf(k: Kernel): string {
+  return [k.limiter.kind, ...list(k.limiter.units)].filter(Boolean).join("-");
 }
 
 /** Kernel time by category; choosing one narrows the table to it. */

@@ -20,6 +20,31 @@ export interface Carried extends Result {
   command: string; // of the workload, as a shell takes it; "" where it is not known
   timed: boolean; // times, calls and launches mean something
   untold?: string; // code of the note that says why they do not
+  unfinished?: string; // the run holds less than it was to capture
+  no_findings: string; // what stands in the place of findings
+  counted_kernels: number;
+  counted_others: number; // along with those that were chosen
+  first_stages: number[] | null; // places of the stages on the first screen
+  stage_regions: string[] | null; // by what each stage is measured; "" where its name tells
+  density: number[] | null; // how busy the GPU is over the timeline, in equal parts
+  rank_labels: string[] | null; // of overview.ranks
+  next_token_parts: TokenPart[] | null;
+  step_tokens: StepTokens[] | null; // of serving.over_time
+}
+
+/** A part of the time of the next token. */
+export interface TokenPart {
+  part: string;
+  label: string;
+  mean_ns: number;
+  share_text: string;
+}
+
+/** The tokens of the mean step of an interval. */
+export interface StepTokens {
+  decode: number;
+  prompt: number;
+  total: number;
 }
 
 export interface Where {

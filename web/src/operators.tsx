@@ -29,13 +29,8 @@ export function Operators() {
 function OperatorTable(p: { id: string; caption: string; table: Table | undefined }) {
   const model = useModel();
   const lines = linesOf(p.table);
-  const name = list(p.table?.columns).findIndex((c) => c.key === "name");
-  const named = lines.map((l) => l.cells[name]!.t);
-  const operators = list(model.result.operators);
-  const kernelOf = (at: number) => {
-    const main = list(operators.find((o) => o.name === named[at])?.links)[0];
-    return main?.kernel ? model.kernel(main.kernel) : undefined;
-  };
+  const main = list(p.table?.columns).findIndex((c) => c.key === "main_kernel");
+  const kernelOf = (at: number) => model.kernel(lines[at]!.cells[main]?.kernel ?? "");
   return (
     <DataTable
       id={p.id}

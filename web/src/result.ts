@@ -750,6 +750,7 @@ export interface Counted {
 
 export interface Limiter {
   label: string;
+  level_label?: string;
   kind: string;
   units: string[] | null;
   detail?: string;

@@ -11,14 +11,13 @@ import { useKept } from "./route";
 import { say } from "./words";
 
 export function Findings() {
-  const { result, timed } = useModel();
+  const { result } = useModel();
   const findings = list(result.findings);
   const [words, setWords] = useKept("words");
   const plainly = words === "plain";
-  const nothing = timed && (result.source.status ?? "done") === "done" ? say("findings-none") : say("findings-untold");
   return (
     <Section id="findings" title={say("findings")}>
-      {findings.length === 0 && <p class="quiet">{nothing}</p>}
+      {findings.length === 0 && <p class="quiet">{result.no_findings}</p>}
       {findings.some((f) => f.plain && f.plain !== f.text) && (
         <label class="plainly">
           <input type="checkbox" id="plainly" checked={plainly} onChange={(e) => setWords(e.currentTarget.checked ? "plain" : "")} /> {say("findings-plainly")}
@@ -242,7 +241,7 @@ export function Method() {
               groups: picked.groups,
               chosen: picked.chosen,
               counted: picked.counted,
-              others: picked.counted > picked.chosen && picked.counted - picked.chosen,
+              others: result.counted_others || "",
               coverage: picked.coverage_text,
               regions: list(picked.by_region)
                 .map((r) => `${r.region} ${r.coverage_text}`)

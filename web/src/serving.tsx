@@ -2,7 +2,7 @@ import { linesOf, ReportTable } from "./columns";
 import { count, sentence, stop } from "./format";
 import { HistogramPlot } from "./histogram";
 import { list } from "./list";
-import { useModel } from "./model";
+import { useModel, type StepTokens } from "./model";
 import { Section, Swatch } from "./parts";
 import type { NextToken, StepsAt } from "./result";
 import { hideTip, showTip } from "./tip";
@@ -28,25 +28,22 @@ export function Requests() {
   );
 }
 
-/** Parts in the order of the table, those without time left out: idle ones are hatched. */
-const parts: [id: string, of: (n: NextToken) => number, kind: string, idle?: boolean][] = [
-  ["busy", (n) => n.busy_ns, "gemm"],
-  ["idle", (n) => n.idle_ns, "launch", true],
-  ["mixed", (n) => n.mixed_ns, "normalisation"],
-  ["prefill", (n) => n.prefill_ns, "elementwise"],
-  ["gap", (n) => n.gap_ns, "sync", true],
-  ["other", (n) => n.other_ns, "other"],
-];
+/** The colors of parts, as those of kinds of work; idle ones are hatched. */
+const parts: Record<string, [kind: string, idle?: boolean]> = {
+  busy: ["gemm"],
+  idle: ["launch", true],
+  mixed: ["normalisation"],
+  prefill: ["elementwise"],
+  gap: ["sync", true],
+  other: ["other"],
+};
 
 function NextTokenBar(p: { next: NextToken }) {
   const { result, palette } = useModel();
-  const rows = linesOf(result.tables["next_token"]);
-  const shown = parts
-    .filter(([, of]) => of(p.next) > 0)
-    .map(([id, of, kind, idle], i) => {
-      const [label, , share] = list(rows[i]?.cells).map((c) => c.t);
-      return { id, ns: of(p.next), label: label ?? id, share: `${share ?? ""}\u00a0%`, colour: idle ? palette.idle(kind) : palette.category(kind), hatch: idle ? palette.hatch(kind) : undefined };
-    });
+  const shown = list(result.next_token_parts).map(({ part, mean_ns, label, share_text }) => {
+    const [kind, idle] = parts[part] ?? ["other"];
+    return { id: part, ns: mean_ns, label, share: share_text, colour: idle ? palette.idle(kind) : palette.category(kind), hatch: idle ? palette.hatch(kind) : undefined };
+  });
   return (
     <>
       <h3>{say("next-token", { time: p.next.period_ns_text })}</h3>
@@ -121,7 +118,7 @@ function Parts(p: { name: string; title: string }) {
 /** What is drawn over time: the height of each bar in parts, and the text of its value. */
 interface Measure {
   id: string;
-  of: (s: StepsAt) => number[];
+  of: (s: StepsAt, tokens: StepTokens | undefined) => number[];
   text: (s: StepsAt) => string;
   legend?: () => string[];
 }
@@ -129,7 +126,7 @@ interface Measure {
 const measures: Measure[] = [
   {
     id: "tokens",
-    of: (s) => [s.generation_tokens / s.steps, s.context_tokens / s.steps],
+    of: (_, tokens) => (tokens ? [tokens.decode, tokens.prompt] : []),
     text: (s) => say("tokens-in-steps", { prompt: s.context_tokens, decode: s.generation_tokens, n: s.steps }),
     legend: () => [say("decode-tokens"), say("prompt-tokens")],
   },
@@ -160,14 +157,16 @@ const [width, height, top, bottom, apart] = [520, 130, 20, 26, 14];
 
 /** One bar for each interval of each window; the windows stand side by side. */
 function Bars(p: { steps: StepsAt[]; measure: Measure }) {
-  const { palette } = useModel();
+  const { palette, result } = useModel();
+  const tokens = list(result.step_tokens);
+  const values = p.steps.map((s, i) => p.measure.of(s, tokens[i]));
+  const heights = values.map((v) => v.reduce((a, b) => a + b, 0));
+  const most = Math.max(...heights);
+  const highest = heights.indexOf(most);
   const windows = [...new Set(p.steps.map((s) => s.window))];
   const room = (width - apart * (windows.length - 1)) / windows.length;
   const ends = new Map(windows.map((w) => [w, Math.max(...p.steps.filter((s) => s.window === w).map((s) => s.start_ns + s.length_ns))]));
   const left = (w: number) => windows.indexOf(w) * (room + apart);
-  const total = (s: StepsAt) => p.measure.of(s).reduce((a, b) => a + b, 0);
-  const highest = p.steps.reduce((a, b) => (total(b) > total(a) ? b : a));
-  const most = total(highest);
   const floor = height - bottom;
   const colours = [palette.category("gemm"), palette.category("elementwise")];
   const legend = p.measure.legend;
@@ -181,9 +180,9 @@ function Bars(p: { steps: StepsAt[]; measure: Measure }) {
           </span>
         ))}
       </figcaption>
-      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={say("over-time-label", { what: say(`over-time-${p.measure.id}`), most: p.measure.text(highest) })}>
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={say("over-time-label", { what: say(`over-time-${p.measure.id}`), most: p.measure.text(p.steps[highest]!) })}>
         <text x={0} y={12}>
-          {say("over-time-most", { most: p.measure.legend ? count(most) : p.measure.text(highest) })}
+          {say("over-time-most", { most: legend ? count(tokens[highest]?.total ?? 0) : p.measure.text(p.steps[highest]!) })}
         </text>
         {windows.map((w) => (
           <g key={w}>
@@ -200,7 +199,7 @@ function Bars(p: { steps: StepsAt[]; measure: Measure }) {
           return (
             <g key={i} class="bar" onPointerMove={(e) => showTip(e.clientX, e.clientY, [p.measure.text(s), `${s.start_ns_text}, ${say("n-steps", { n: s.steps })}`])} onPointerLeave={hideTip}>
               <rect class="catch" x={x} y={top} width={wide} height={floor - top} />
-              {p.measure.of(s).map((v, j) => {
+              {values[i]!.map((v, j) => {
                 const h = most > 0 ? (v / most) * (floor - top) : 0;
                 below -= h;
                 return <rect key={j} x={x} y={below} width={wide} height={h} style={{ fill: colours[j] }} />;

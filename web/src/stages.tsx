@@ -73,7 +73,7 @@ export function Stages() {
     <Section id="time" title={say("time")} lead={divided ? say("time-lead") : undefined}>
       {stages.length === 0 && <Absent what={say("stages")} />}
       {stages.filter((s) => s.split.wall_ns > 0).map((s) => (
-        <StageSplit key={s.name} stage={s} />
+        <StageSplit key={s.name} stage={s} by={list(result.stage_regions)[stages.indexOf(s)]} />
       ))}
       {stages.length > 0 && !divided && <Absent what={say("busy-and-idle-time")} />}
       {result.scope?.split && stages.length > 1 && (
@@ -101,23 +101,18 @@ export function Stages() {
   );
 }
 
-function listed(names: string[]): string {
-  return names.length > 4 ? say("and-more", { names: names.slice(0, 3).join(", "), n: names.length - 3 }) : names.join(", ");
-}
-
 /** What a launch-bound stage could save at most. */
 function gain(b: Bound): string {
   return say("gain", { time: b.ns_text, of: b.of_ns_text, times: say(`times-${b.times}`), share: b.share_text });
 }
 
-function StageSplit(p: { stage: Stage }) {
-  const { name, region, split, sub } = p.stage;
-  const regions = list(p.stage.regions);
+function StageSplit(p: { stage: Stage; by: string | undefined }) {
+  const { name, split, sub } = p.stage;
   return (
     <article class="stage" data-stage={name}>
       <h3>
         {name}
-        {regions.length > 1 ? <span class="quiet"> {say("stage-sum", { regions: listed(regions) })}</span> : region && region !== name && <span class="quiet"> {say("stage-by", { region })}</span>}
+        {p.by && <span class="quiet"> {p.by}</span>}
       </h3>
       {split.launch_bound && (
         <p class="callout" role="note">

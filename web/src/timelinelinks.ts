@@ -3,16 +3,13 @@ import { list } from "./list";
 import type { Model } from "./model";
 import type { Box, Scope } from "./result";
 import type { Hit, Rank } from "./timelinerows";
-import { say } from "./words";
 
 /** The lanes of ranks with their names. */
 export function ranksOf(model: Model): Rank[] {
-  const { overview, parts } = model.result;
-  return list(overview.ranks).map(({ lane, part, folded }) => {
-    const of = list(parts)[part]?.of;
-    const unknown = of?.rank === undefined || of.rank === null;
-    const name = unknown ? say("process", { id: String(of?.process ?? "?") }) : say("rank", { rank: String(of.rank) });
-    return { key: unknown ? `part${part}` : `rank${of.rank}`, lane: { ...lane, label: say("rank-on", { rank: name, host: of?.host }), group: "ranks" }, folded: folded ?? false };
+  const { overview, parts, rank_labels } = model.result;
+  return list(overview.ranks).map(({ lane, part, folded }, i) => {
+    const rank = list(parts)[part]?.of.rank;
+    return { key: rank == null ? `part${part}` : `rank${rank}`, lane: { ...lane, label: list(rank_labels)[i]!, group: "ranks" }, folded: folded ?? false };
   });
 }
 

@@ -92,10 +92,14 @@ func Write(w io.Writer, r *analysis.Result) error {
 	if err := cmp.Or(err, eventsErr); err != nil {
 		return err
 	}
+	banner := report.Unfinished(r)
+	if banner != "" {
+		banner += " " + message.Phrase("unfinished-note")
+	}
 	var out bytes.Buffer
 	err = pageTemplate.Execute(&out, page{
 		Title:  title(r),
-		Banner: banner(r.Source.Status),
+		Banner: banner,
 		Note: note{
 			Opening: message.Phrase("opening-the-report"), Fails: message.Phrase("report-cannot-be-shown", "{why}"),
 			Empty: message.Phrase("file-carries-no-result"), Old: message.Phrase("browser-cannot-decompress"),
@@ -119,15 +123,6 @@ func Write(w io.Writer, r *analysis.Result) error {
 		return fmt.Errorf("write HTML report: %w", err)
 	}
 	return nil
-}
-
-// banner says of a run's status what a reader must know; "" of one that is done.
-func banner(status string) string {
-	switch status {
-	case "failed", "interrupted":
-		return message.Phrase("unfinished-"+status) + " " + message.Phrase("unfinished-note")
-	}
-	return ""
 }
 
 // asset is a file that make web built. It is missing only where the build is broken.

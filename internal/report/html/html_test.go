@@ -169,28 +169,6 @@ func TestWriteStaysSmall(t *testing.T) {
 	}
 }
 
-func TestCoarserKeepsSums(t *testing.T) {
-	o := analysis.Overview{Lanes: []analysis.Lane{{Exact: true, Events: 10}}}
-	for i := range int64(10) {
-		o.Lanes[0].Boxes = append(o.Lanes[0].Boxes, analysis.Box{Start: i * 100, Len: 10 + i, Name: int(i % 3)})
-	}
-	got := coarser(o, 4).Lanes[0]
-	if len(got.Boxes) > 4 || got.Exact || len(o.Lanes[0].Boxes) != 10 || !o.Lanes[0].Exact {
-		t.Fatalf("%d boxes, exact %v; before %d", len(got.Boxes), got.Exact, len(o.Lanes[0].Boxes))
-	}
-	var events, busy int64
-	for _, b := range got.Boxes {
-		events += b.Count
-		busy += b.Busy
-	}
-	if events != 10 || busy != 145 {
-		t.Errorf("%d events and %d ns, want 10 and 145", events, busy)
-	}
-	if last := got.Boxes[len(got.Boxes)-1]; last.Start+last.Len != 919 {
-		t.Errorf("the last box ends at %d, want 919", last.Start+last.Len)
-	}
-}
-
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk is full") }

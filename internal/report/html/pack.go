@@ -63,7 +63,27 @@ type carried struct {
 	// says why they do not; "" where none does.
 	Timed  bool      `json:"timed"`
 	Untold fact.Code `json:"untold,omitempty"`
+	// Unfinished says that the run holds less than it was to capture; "" where it does not.
+	Unfinished string `json:"unfinished,omitempty"`
+	NoFindings string `json:"no_findings"` // what stands in the place of findings
+	// CountedKernels have counters; CountedOthers were counted along with those that were chosen.
+	CountedKernels int `json:"counted_kernels"`
+	CountedOthers  int `json:"counted_others"`
+	// FirstStages are the places of the stages that the first screen shows.
+	FirstStages  []int    `json:"first_stages"`
+	StageRegions []string `json:"stage_regions"` // by what each stage is measured; "" where its name tells
+	// Density is how busy the GPU is over the timeline, in equal parts.
+	Density    []float64             `json:"density"`
+	RankLabels []string              `json:"rank_labels"`      // of Overview.Ranks
+	TokenParts []analysis.TokenPart  `json:"next_token_parts"` // that the time of the next token goes to
+	StepTokens []analysis.StepTokens `json:"step_tokens"`      // of Serving.OverTime
 }
+
+// What the page shows of a result at once.
+const (
+	firstStages  = 4
+	densityParts = 240
+)
 
 // carry is a result as a page holds it.
 func carry(r *analysis.Result) carried {
@@ -74,11 +94,26 @@ func carry(r *analysis.Result) carried {
 		lines.Kernels[i].Untimed = r.Kernels[i].NoLaunch()
 	}
 	untold, _ := r.Why(analysis.NoTimeline, analysis.TimelineUnreadable, analysis.TimelineLost, analysis.NoKernels)
-	return carried{
+	c := carried{
 		Result: &lines, Verdict: message.Headline(r.Verdict()), Words: message.PageTexts(), Tiles: report.PageTiles(r), Tables: report.PageTables(r), Labels: labels(r.Kernels),
 		Changes: kernelChanges(r), Flame: analysis.FlameOf(lines.Regions), Where: evidence(r),
 		Subject: subject(r), Command: report.Command(r), Timed: r.HasTimeline(), Untold: untold.Code,
+		Unfinished: report.Unfinished(r), NoFindings: message.Phrase("findings-untold"), CountedKernels: r.CountedKernels(),
+		FirstStages: r.LongestStages(firstStages), StageRegions: report.StageRegions(r), Density: r.Overview.Density(densityParts),
+		RankLabels: report.RankLabels(r), TokenParts: report.NextTokenParts(r),
 	}
+	if r.NothingStandsOut() {
+		c.NoFindings = message.Phrase("findings-none")
+	}
+	if r.Method.Picked != nil {
+		c.CountedOthers = r.Method.Picked.Others()
+	}
+	if r.Serving != nil {
+		for i := range r.Serving.OverTime {
+			c.StepTokens = append(c.StepTokens, r.Serving.OverTime[i].Tokens())
+		}
+	}
+	return c
 }
 
 // evidence tells of findings what on the page shows them; one that nothing shows is absent.
@@ -193,7 +228,7 @@ func reduce(tree map[string]any, r *analysis.Result, keep int) map[string]any {
 		tables[name] = t
 	}
 	out["tables"] = tables
-	out["overview"] = coarser(r.Overview, max(4*keep, 250))
+	out["overview"] = r.Overview.Coarser(max(4*keep, 250))
 	note := fact.New(pageReduced, fact.Bytes("most", maxBytes), fact.Count("kept", keep), fact.Count("of", len(r.Kernels)), fact.Count("dropped", dropped))
 	warnings, _ := tree["warnings"].([]any)
 	out["warnings"] = append(slices.Clone(warnings), map[string]any{"code": note.Code, "text": message.Text(note), "plain": message.Plain(note)})
@@ -232,46 +267,4 @@ func shorterRegions(regions []any, kernels int) []any {
 		out[i] = g
 	}
 	return out
-}
-
-// coarser merges neighboring boxes until no lane has more than limit. The lanes of o stay as
-// they are; merged ones are no longer exact.
-func coarser(o analysis.Overview, limit int) analysis.Overview {
-	o.Lanes = slices.Clone(o.Lanes)
-	for i := range o.Lanes {
-		lane := &o.Lanes[i]
-		if len(lane.Boxes) <= limit {
-			continue
-		}
-		step := (len(lane.Boxes) + limit - 1) / limit
-		merged := make([]analysis.Box, 0, limit)
-		for group := range slices.Chunk(lane.Boxes, step) {
-			box := mergeBoxes(group)
-			lane.BinNS = max(lane.BinNS, box.Len)
-			merged = append(merged, box)
-		}
-		lane.Boxes, lane.Exact = merged, false
-	}
-	return o
-}
-
-// mergeBoxes sums neighbors under the name that ran longest.
-func mergeBoxes(boxes []analysis.Box) analysis.Box {
-	sum := analysis.Box{Start: boxes[0].Start, Name: boxes[0].Name}
-	var end, longest int64
-	for _, b := range boxes {
-		busy := b.Busy
-		if b.Count == 0 {
-			busy = b.Len
-		}
-		sum.Count += max(b.Count, 1)
-		sum.Busy += busy
-		end = max(end, b.Start+b.Len)
-		if busy > longest {
-			longest, sum.Name = busy, b.Name
-		}
-	}
-	sum.Len = end - sum.Start
-	sum.Busy = min(sum.Busy, sum.Len)
-	return sum
 }

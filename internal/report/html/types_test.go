@@ -124,6 +124,9 @@ func wordsOf(t reflect.Type) string {
 	case reflect.TypeFor[analysis.Fact]():
 		return "  title?: string;\n"
 	}
+	if f, ok := t.FieldByName("Level"); ok && f.Tag.Get("json") == "level,omitempty" {
+		return "  label: string;\n  level_label?: string;\n"
+	}
 	if _, ok := t.FieldByName("Units"); ok {
 		return "  label: string;\n"
 	}

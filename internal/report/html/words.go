@@ -135,6 +135,13 @@ func (python worder) limiter(x map[string]any) {
 	if detail, ok := x["detail"].(string); ok {
 		x["detail"] = message.LimiterDetail(kind, detail)
 	}
+	if level, ok := x["level"].(json.Number); ok {
+		id := "level-use"
+		if kind == "small" { // of one wave of blocks
+			id = "level-wave"
+		}
+		x["level_label"] = message.Phrase(id, unbroken(report.LevelText(kind, numberOf(level))))
+	}
 	if why, ok := x["why"].([]any); ok {
 		x["why"] = python.list("how", why)
 	}
@@ -228,6 +235,9 @@ func (python worder) row(list string, x map[string]any) {
 		id, _ := x["id"].(string)
 		label, _ := x["label"].(string)
 		x["label"] = message.Part(id, cmp.Or(label, id))
+	case "next_token_parts":
+		id, _ := x["part"].(string)
+		x["label"] = message.Label("next_token", id)
 	case "idle":
 		id, _ := x["id"].(string)
 		x["label"] = message.Idle(id, bool(python))
