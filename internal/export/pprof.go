@@ -43,7 +43,7 @@ func writePprof(ctx context.Context, s *Source, w io.Writer) ([]string, error) {
 	if err != nil {
 		return notes, err
 	}
-	var counted map[string]work
+	var counted map[string]*analysis.Work
 	if len(s.Counters) > 0 {
 		result, err := s.Result(ctx)
 		if err != nil {
@@ -113,34 +113,13 @@ func capturedPaths(t *timeline.Timeline) func(*timeline.LaunchRow) string {
 	}
 }
 
-// work is what one launch of a kernel does, as ncu counted it.
-type work struct{ bytes, flops float64 }
-
-// countedWork is the work of one launch of the kernels that were counted, by their ID: bytes of
-// DRAM and FLOPs of all data types. Kernels without those counters are absent, not 0.
-func countedWork(r *analysis.Result) map[string]work {
-	out := map[string]work{}
+// countedWork is the work of one launch of the kernels that were counted, by their ID. Kernels
+// of which no work was counted are absent, not 0.
+func countedWork(r *analysis.Result) map[string]*analysis.Work {
+	out := map[string]*analysis.Work{}
 	for i := range r.Kernels {
-		k := &r.Kernels[i]
-		if k.Counted == nil {
-			continue
-		}
-		var w work
-		seconds := k.Counted.DurationNS / 1e9
-		for _, m := range k.Counted.Metrics {
-			if m.Name == "dram__bytes.sum.per_second" {
-				w.bytes = m.Value * seconds
-			}
-		}
-		types := map[string]bool{}
-		for _, p := range k.Point {
-			if !types[p.DType] {
-				types[p.DType] = true
-				w.flops += p.FLOPS * seconds
-			}
-		}
-		if w != (work{}) {
-			out[k.ID] = w
+		if c := r.Kernels[i].Counted; c != nil && c.Work != nil {
+			out[r.Kernels[i].ID] = c.Work
 		}
 	}
 	return out
@@ -148,7 +127,7 @@ func countedWork(r *analysis.Result) map[string]work {
 
 // profile makes the samples. Work of a launch that was counted is taken for that
 // of each launch of the same kernel, grid and block.
-func (p *pprofWriter) profile(s *Source, counted map[string]work) *profile.Profile {
+func (p *pprofWriter) profile(s *Source, counted map[string]*analysis.Work) *profile.Profile {
 	prof := &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "gpu_time", Unit: "nanoseconds"}, {Type: "launches", Unit: "count"}},
 		DefaultSampleType: "gpu_time",
@@ -167,11 +146,13 @@ func (p *pprofWriter) profile(s *Source, counted map[string]work) *profile.Profi
 		sum := p.sums[key]
 		values := []int64{sum.ns, sum.launches}
 		if len(counted) > 0 {
-			w, ok := counted[analysis.KernelID(key.kernel, key.grid, key.block)]
-			values = append(values, int64(w.bytes*float64(sum.launches)), int64(w.flops*float64(sum.launches)))
-			if total += sum.ns; ok {
+			var bytes, flops float64
+			if w := counted[analysis.KernelID(key.kernel, key.grid, key.block)]; w != nil {
+				bytes, flops = *cmp.Or(w.Bytes, new(float64)), w.AllFLOPs()
 				covered += sum.ns
 			}
+			values = append(values, int64(bytes*float64(sum.launches)), int64(flops*float64(sum.launches)))
+			total += sum.ns
 		}
 		m.add(key, values)
 	}

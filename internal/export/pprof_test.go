@@ -134,9 +134,15 @@ func TestPprofCounted(t *testing.T) {
 		got[1] += float64(x.Value[3])
 	}
 	for _, k := range result.Kernels {
-		w := countedWork(result)[k.ID]
-		want[0] += w.bytes * float64(k.Calls)
-		want[1] += w.flops * float64(k.Calls)
+		if k.Counted == nil || k.Counted.Work == nil {
+			continue
+		}
+		if b := k.Counted.Work.Bytes; b != nil {
+			want[0] += *b * float64(k.Calls)
+		}
+		for _, n := range k.Counted.Work.FLOPs {
+			want[1] += n * float64(k.Calls)
+		}
 	}
 	for i := range got {
 		if want[i] == 0 || math.Abs(got[i]-want[i]) > 1e-6*want[i]+float64(len(p.Sample)) {

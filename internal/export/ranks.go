@@ -33,41 +33,6 @@ func eachRank(r *analysis.Result, visit func(i int, p *analysis.Part)) {
 	}
 }
 
-// rankFamilies are the numbers of each rank of a job; the other families are
-// about the rank that deepprof_run_info names.
-func rankFamilies(r *analysis.Result) []family {
-	wall := family{name: "deepprof_rank_wall_seconds", unit: "seconds", help: "From the first to the last event of a rank."}
-	busy := family{name: "deepprof_rank_gpu_busy_seconds", unit: "seconds", help: "Time in which the GPUs of a rank ran anything."}
-	communication := family{name: "deepprof_rank_communication_seconds", unit: "seconds", help: "Time in which kernels of a rank exchanged data, by union of intervals."}
-	exposed := family{name: "deepprof_rank_exposed_seconds", unit: "seconds", help: "The part of it in which no other kernel ran."}
-	wait := family{name: "deepprof_rank_wait_seconds", unit: "seconds", help: "Time that a rank waited for the last one in matched collectives."}
-	lateBy := family{name: "deepprof_rank_late_seconds", unit: "seconds", help: "How much later than the median of the others a rank came to collectives, in all."}
-	late := family{name: "deepprof_rank_late_collectives", help: "Matched collectives that a rank came last to."}
-	stages := family{name: "deepprof_rank_stage_seconds", unit: "seconds", help: "Mean time of a pass of a stage in a rank under Nsight Systems."}
-	eachRank(r, func(i int, p *analysis.Part) {
-		of := rankLabels(p.Of)
-		wall.add(seconds(p.WallNS), of...)
-		busy.add(seconds(p.BusyNS), of...)
-		if c := p.Communication; c != nil {
-			communication.add(seconds(c.NS), of...)
-			exposed.add(seconds(c.ExposedNS), of...)
-		}
-		for _, w := range r.Job.Waits {
-			if w.Part == i {
-				wait.add(seconds(w.WaitNS), of...)
-				lateBy.add(seconds(w.LateNS), of...)
-				late.add(float64(w.Late), of...)
-			}
-		}
-		for _, s := range p.Stages {
-			if s.Passes > 0 {
-				stages.add(seconds(s.PassNS), append([]label{{"stage", s.Stage}}, of...)...)
-			}
-		}
-	})
-	return []family{wall, busy, communication, exposed, wait, lateBy, late, stages}
-}
-
 // ranks writes the wall time of each rank of a job, and its stages.
 func (b *benchWriter) ranks(r *analysis.Result) {
 	eachRank(r, func(_ int, p *analysis.Part) {

@@ -22,103 +22,6 @@ func stepLabels(c *analysis.StepClass) []label {
 	return of
 }
 
-// quantiles adds the median and the 99th percentile of times in ns; nothing for an
-// empty summary.
-func (f *family) quantiles(s load.Summary, of []label) {
-	if s.N > 0 {
-		f.add(s.P50/1e9, append(of[:len(of):len(of)], label{"quantile", "0.5"})...)
-		f.add(s.P99/1e9, append(of[:len(of):len(of)], label{"quantile", "0.99"})...)
-	}
-}
-
-// requestFamilies are what the clients of a server saw in each window, with the window and its
-// kind as labels; none where no client of deepprof's own drove it. Latencies are seconds.
-func requestFamilies(r *analysis.Result) []family {
-	if r.Serving == nil {
-		return nil
-	}
-	ttft := family{name: "deepprof_request_ttft_seconds", unit: "seconds", help: "From sending a request to its first token."}
-	tpot := family{name: "deepprof_request_tpot_seconds", unit: "seconds", help: "Time per token of a request after its first."}
-	itl := family{name: "deepprof_request_itl_seconds", unit: "seconds", help: "Between two tokens that follow each other."}
-	e2e := family{name: "deepprof_request_e2e_seconds", unit: "seconds", help: "From sending a request to its end."}
-	tokens := family{name: "deepprof_request_tokens_per_second", help: "Tokens that clients received per second."}
-	requests := family{name: "deepprof_request_ended_per_second", help: "Requests that ended well per second."}
-	good := family{name: "deepprof_request_good_per_second", help: "Requests that met the target of latency per second."}
-	errors := family{name: "deepprof_request_errors", help: "Requests that failed in the window."}
-	cache := family{name: "deepprof_kv_cache_used_ratio", unit: "ratio", help: "Used share of the key-value cache at the end of the window, by the server's own count."}
-	memory := family{name: "deepprof_gpu_memory_peak_bytes", unit: "bytes", help: "Peak of GPU memory, by the server's own count."}
-	used := family{name: "deepprof_gpu_memory_used_bytes", unit: "bytes", help: "Most memory that one GPU had in use in the window, of all processes, by samples of nvidia-smi."}
-	for i := range r.Serving.Windows {
-		w := &r.Serving.Windows[i]
-		of := []label{{"window", w.Name}, {"kind", string(w.Kind)}}
-		if s := w.Stats; s != nil {
-			ttft.quantiles(s.TTFT, of)
-			tpot.quantiles(s.TPOT, of)
-			itl.quantiles(s.ITL, of)
-			e2e.quantiles(s.EndToEnd, of)
-			tokens.add(s.TokensPerSecond, of...)
-			requests.add(s.RequestsPerSec, of...)
-			errors.add(float64(s.Errors), of...)
-			if s.GoodPerSecond != nil {
-				good.add(*s.GoodPerSecond, of...)
-			}
-		}
-		if w.CacheUse != nil {
-			cache.add(*w.CacheUse, of...)
-		}
-		if w.Memory != nil {
-			memory.add(*w.Memory, of...)
-		}
-		if w.GPUMemory != nil {
-			used.add(*w.GPUMemory, of...)
-		}
-	}
-	return []family{ttft, tpot, itl, e2e, tokens, requests, good, errors, cache, memory, used}
-}
-
-// stepFamilies are the steps of a server by kind and batch size, and where the time of
-// the next token goes.
-func stepFamilies(r *analysis.Result) []family {
-	if r.Serving == nil {
-		return nil
-	}
-	times := family{name: "deepprof_step_seconds", unit: "seconds", help: "Time of a step of a serving engine under Nsight Systems."}
-	busy := family{name: "deepprof_step_gpu_busy_seconds", unit: "seconds", help: "Time in which the GPU ran work of a step."}
-	gap := family{name: "deepprof_step_gap_seconds", unit: "seconds", help: "Time between the step before and a step: the scheduler."}
-	steps := family{name: "deepprof_step_count", help: "Steps in all profiled windows."}
-	share := family{name: "deepprof_step_time_ratio", unit: "ratio", help: "Share of the time of all steps and gaps."}
-	mfu := family{name: "deepprof_step_mfu_ratio", unit: "ratio", help: "FLOPs of the model over the peak of the GPU; with bound=at_least a lower bound."}
-	mbu := family{name: "deepprof_step_mbu_ratio", unit: "ratio", help: "Bytes of the model over the peak of the memory; with bound=at_least a lower bound."}
-	for i := range r.Serving.Steps {
-		c := &r.Serving.Steps[i]
-		of := stepLabels(c)
-		times.quantiles(c.Time, of)
-		busy.quantiles(c.Busy, of)
-		gap.quantiles(c.Gap, of)
-		steps.add(float64(c.Steps), of...)
-		share.add(c.Share, of...)
-		mfu.use(c.MFU, of)
-		mbu.use(c.MBU, of)
-	}
-	next := family{name: "deepprof_next_token_seconds", unit: "seconds", help: "What the mean time from one step that decodes to the next goes to."}
-	for _, p := range r.Serving.NextToken.Parts() {
-		next.add(p.NS/1e9, label{"part", p.ID})
-	}
-	return []family{times, busy, gap, steps, share, mfu, mbu, next}
-}
-
-// use adds the use of a peak where it is known; a lower bound has a label that says so.
-func (f *family) use(u *analysis.Utilization, of []label) {
-	if u == nil || u.Value == nil {
-		return
-	}
-	bound := ""
-	if u.AtLeast {
-		bound = "at_least"
-	}
-	f.add(*u.Value, append(of[:len(of):len(of)], label{"bound", bound})...)
-}
-
 // eachSampled visits the sampled counters of the kinds of steps of a server and of
 // regions.
 // of may be kept: each visit has its own.
@@ -132,23 +35,6 @@ func eachSampled(r *analysis.Result, visit func(of []label, list []analysis.Samp
 	for i := range r.Sampled {
 		visit([]label{{"of", "region"}, {"region", r.Sampled[i].Path}}, r.Sampled[i].Metrics)
 	}
-}
-
-// sampledFamilies are the means of the counters that Nsight Systems sampled, of regions and of
-// the steps of a server: 0 to 1 of what the unit can do.
-func sampledFamilies(r *analysis.Result) []family {
-	mean := family{name: "deepprof_sampled_ratio", unit: "ratio", help: "Mean of a counter that Nsight Systems sampled, of what the unit can do."}
-	err := family{name: "deepprof_sampled_error_ratio", unit: "ratio", help: "Its standard error, and what rounding of readings to whole percents can hide."}
-	readings := family{name: "deepprof_sampled_readings", help: "Readings that the mean is made from."}
-	eachSampled(r, func(of []label, list []analysis.Sampled) {
-		for _, m := range list {
-			at := append(of[:len(of):len(of)], label{"metric", m.Metric})
-			mean.add(m.Mean, at...)
-			err.add(m.Error, at...)
-			readings.add(float64(m.Samples), at...)
-		}
-	})
-	return []family{mean, err, readings}
 }
 
 // named writes a line whose name has labels, as key=value.
