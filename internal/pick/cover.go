@@ -9,13 +9,13 @@ import (
 // coverStarts bounds the first numbers that are tried by cover.
 const coverStarts = 128
 
-// A candidate is a launch number with the wants that it meets.
+// A candidate is a launch number, or a stretch between gates, with the wants that it meets.
 type candidate struct {
-	number int32
-	// seconds that ncu takes for all launches of the number
+	number int32 // 0 for a stretch
+	// seconds that ncu takes for all launches of it
 	price float64
 	meets wantSet
-	value float64 // wants for its price
+	value float64 // wants for its price; only set for numbers
 }
 
 // A wantSet holds wants by their index.

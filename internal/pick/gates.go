@@ -155,10 +155,9 @@ const gateAccept = 512
 
 // A stretch is what follows an event, as far as the names let it through.
 type stretch struct {
+	candidate
 	event    int32
 	launches []int
-	seconds  float64
-	wants    []int // that it has a launch of
 }
 
 // gated counts between gates, so that launches are told by where they are made. It
@@ -177,15 +176,16 @@ func (c *choice) gated(wants []want) (*translation, fact.Fact) {
 	if err != nil || len(f.Passes) != 1 {
 		return nil, fact.Fact{}
 	}
-	taken := coverWants(c.candidates(s, wants, base, names), len(wants))
-	if taken == nil {
+	list := c.candidates(s, wants, base, names)
+	taken := cheapest(list, len(wants))
+	if taken == nil { // a want is in no stretch
 		return nil, fact.Fact{}
 	}
 	r := runPlan{Run: Run{Way: WayGates, KernelName: f.Passes[0], KernelNameBase: base, FilterMode: "per-launch-config"}}
 	var events []int32
 	var launches []int
-	for _, t := range taken {
-		events, launches = append(events, t.event), append(launches, t.launches...)
+	for _, i := range taken {
+		events, launches = append(events, list[i].event), append(launches, list[i].launches...)
 	}
 	slices.Sort(events)
 	slices.Sort(launches)
@@ -225,7 +225,7 @@ func (c *choice) candidates(s *stretches, wants []want, base string, names map[s
 			}
 			t := byEvent[event]
 			if t == nil {
-				t = &stretch{event: event}
+				t = &stretch{event: event, candidate: candidate{meets: newWantSet(len(wants))}}
 				byEvent[event] = t
 				from := i
 				for from > 0 && s.of[from-1] == event {
@@ -234,13 +234,11 @@ func (c *choice) candidates(s *stretches, wants []want, base string, names map[s
 				for at := from; at < c.l.len() && s.of[at] == event; at++ {
 					if k := c.l.kindOf.At(uint32(at)); c.seen[k] && names[c.l.names[c.l.kinds[k].function].in(base)] {
 						t.launches = append(t.launches, at)
-						t.seconds += c.cost.launch(at, c.l.ns(at))
+						t.price += c.cost.launch(at, c.l.ns(at))
 					}
 				}
 			}
-			if len(t.wants) == 0 || t.wants[len(t.wants)-1] != k {
-				t.wants = append(t.wants, k)
-			}
+			t.meets.add(k)
 		}
 	}
 	out := slices.Collect(maps.Values(byEvent))
@@ -248,44 +246,19 @@ func (c *choice) candidates(s *stretches, wants []want, base string, names map[s
 	return out
 }
 
-// coverWants takes stretches until each want is met, the cheapest for a want
-// first, and leaves out those that later ones make needless; nil where a want is
+// cheapest takes stretches that together have a launch of each want; nil where a want is
 // in none.
-func coverWants(list []*stretch, wants int) []*stretch {
-	met := make([]int, wants)
-	var taken []*stretch
-	for left := wants; left > 0; {
-		var best *stretch
-		price, fresh := 0.0, 0
-		for _, t := range list {
-			n := 0
-			for _, w := range t.wants {
-				if met[w] == 0 {
-					n++
-				}
-			}
-			if n > 0 && (best == nil || t.seconds/float64(n) < price) {
-				best, price, fresh = t, t.seconds/float64(n), n
-			}
-		}
-		if best == nil {
-			return nil
-		}
-		for _, w := range best.wants {
-			met[w]++
-		}
-		taken, left = append(taken, best), left-fresh
+func cheapest(list []*stretch, wants int) []int {
+	candidates, all := make([]candidate, len(list)), newWantSet(wants)
+	for i, t := range list {
+		candidates[i] = t.candidate
+		all.addAll(t.meets)
 	}
-	slices.SortStableFunc(taken, func(x, y *stretch) int { return cmp.Compare(y.seconds, x.seconds) })
-	return slices.DeleteFunc(taken, func(t *stretch) bool {
-		if slices.ContainsFunc(t.wants, func(w int) bool { return met[w] < 2 }) {
-			return false
-		}
-		for _, w := range t.wants {
-			met[w]--
-		}
-		return true
-	})
+	if all.len() < wants {
+		return nil
+	}
+	taken, _ := greedy(candidates, all, -1)
+	return taken
 }
 
 // placesInConfigs counts launches, which are in their order, by the configurations

@@ -2,6 +2,7 @@ package pick
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -78,22 +79,15 @@ const (
 // choose finds the regions to show.
 func (j *joiner) choose() error {
 	j.nodes, j.shown = j.l.at.Regions(), map[uint32]bool{}
-	seen := j.l.at.Seen()
-	if seen == nil {
-		seen = []nvtx.Seen{}
+	f, err := newRegionFilter(j.o.Include, j.o.Exclude, j.l.at.Seen())
+	if nothing, ok := errors.AsType[*NothingError](err); ok {
+		j.unmatched = nothing.Unmatched
+		return nil
 	}
-	f := &regionFilter{}
-	var err error
-	if f.include, f.in, err = f.resolve("nvtx_include", j.o.Include, seen); err != nil {
-		return err
-	}
-	if f.exclude, f.ex, err = f.resolve("nvtx_exclude", j.o.Exclude, seen); err != nil {
+	if err != nil {
 		return err
 	}
 	j.unmatched = f.unmatched
-	if len(j.o.Include) > 0 && len(f.in) == 0 {
-		return nil
-	}
 	for _, n := range j.nodes {
 		state := nvtx.State{Stacks: [][]nvtx.Range{n.Stack}}
 		if n.Kind == timeline.StartEnd {

@@ -46,11 +46,11 @@ func newRegionFilter(include, exclude []string, seen []nvtx.Seen) (*regionFilter
 	if f.include, f.in, err = f.resolve("nvtx_include", include, seen); err != nil {
 		return nil, err
 	}
-	if len(include) > 0 && len(f.in) == 0 {
-		return nil, f.nothing(include, seen)
-	}
 	if f.exclude, f.ex, err = f.resolve("nvtx_exclude", exclude, seen); err != nil {
 		return nil, err
+	}
+	if len(include) > 0 && len(f.in) == 0 {
+		return nil, f.nothing(include, seen)
 	}
 	return f, nil
 }
