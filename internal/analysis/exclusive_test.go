@@ -108,7 +108,7 @@ func TestExclusiveCounters(t *testing.T) {
 		{"outside left out by patterns", patterned, pick.RegionSums{ExcludedLaunches: 4, ExcludedNS: 400}, &ExclusiveCounters{0, []RegionMetric{}}},
 		{"half of it left out", patterned, pick.RegionSums{Launches: 2, KernelNS: 200, ExcludedLaunches: 2, ExcludedNS: 200, Coverage: 1, Metrics: read(8, 1)}, &ExclusiveCounters{0.5, []RegionMetric{{"dram__bytes_read.sum", "byte", 8, pick.HowSum, nil}}}},
 	} {
-		row := &pick.Region{Parts: []pick.RegionPart{{Scope: "aggregate"}, {Scope: "process", Process: &process, Inclusive: c.inclusive, Exclusive: c.exclusive}}}
+		row := &pick.Region{Parts: []pick.RegionPart{{}, {Process: &process, Inclusive: c.inclusive, Exclusive: c.exclusive}}}
 		got, why := bare.judgment().regionCounters(row, &Region{Process: &process})
 		if why != nil || !reflect.DeepEqual(got.Exclusive, c.want) {
 			t.Errorf("%v: %+v %v, want %+v", c.name, got.Exclusive, why, c.want)

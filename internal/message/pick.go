@@ -116,10 +116,9 @@ var ofPick = map[fact.Code]words{
 	"launches-doubtful": {Text: "{n:counted launch is doubtful|counted launches are doubtful} and left out", Next: compareLaunches},
 
 	// What became of chosen launches after ncu ran.
-	"missing-not-counted":  {Text: "ncu counted no launch of it"},
-	"missing-doubtful":     {Text: "what ncu counted of it is doubtful"},
-	"already-counted":      {Text: "earlier processes counted its launches already"},
-	"metric-not-collected": {Text: "it was not collected"},
+	"missing-not-counted": {Text: "ncu counted no launch of it"},
+	"missing-doubtful":    {Text: "what ncu counted of it is doubtful"},
+	"already-counted":     {Text: "earlier processes counted its launches already"},
 
 	// Why groups are not divided by how long their launches last.
 	"durations-not-by-number":    {Text: "launches of these durations cannot be told to ncu by number"},
@@ -154,13 +153,6 @@ var ofPick = map[fact.Code]words{
 	"counting-cost":         {Text: "about {each} a launch ({basis})[, at most {kernels:kernel|kernels}, so about {all}], and [{process} for each run of the program][{unknown}][; {alike}][; the budget ends the choice at {budget}]"},
 	"counting-cost-unknown": {Text: "the run time of the program"},
 	"counting-cost-alike":   {Text: "launches of one kernel and grid that differ in their work (pick.alike) can double that"},
-
-	// Why a counter that a user asked for cannot be had.
-	"metric-no-kernel":       {Text: "no kernel was launched here"},
-	"metric-not-of-kernels":  {Text: "no counted launch of these kernels has it"},
-	"metric-no-time":         {Text: "its kernels took no time in the timeline"},
-	"metric-not-of-ranges":   {Text: "no measured range has it"},
-	"metric-not-of-launches": {Text: "no counted launch has it"},
 
 	// What is told while ncu runs.
 	"counting-starts":   {Text: "ncu: {launches:launch|launches} for {kernels:kernel|kernels} (by name, grid and block) in {processes:process|processes}, about {time}; they stand for {regions} of the GPU time in the regions, {all} of all"},

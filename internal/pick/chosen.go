@@ -11,7 +11,6 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/ncurep"
-	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -294,28 +293,22 @@ func readCounted(report, name string, metrics *metricList) ([]Counted, error) {
 // timeline, 0 where that cannot be told: only part of the program was traced, or
 // launches are chosen by a rule of ncu's own.
 func (c *Counting) expectedLaunches() int {
-	if c.Timeline == nil {
+	l, cli := c.Timeline, c.Ncu.CLI
+	if l == nil {
 		return 0
 	}
-	return expectedLaunches(c.Nsys, c.Ncu.CLI, c.Timeline, func() (Filters, error) { return c.regionFilters() })
-}
-
-// The filters are resolved only where the configuration lets launches be counted.
-func expectedLaunches(n plan.Nsys, c plan.NcuCLI, l *Launches, resolve func() (Filters, error)) int {
-	own := c.KernelName != "" || c.KernelID != "" || !c.ProfileFromStart || c.FilterMode == "per-gpu" || c.TargetProcesses != "all" || len(c.ExtraArgs) > 0
-	each := c.ReplayMode == plan.ReplayAuto || c.ReplayMode == plan.ReplayKernel || c.ReplayMode == plan.ReplayApplication
-	if !wholeProgram(n) || own || !each || len(l.t.Graphs) > 0 || c.GraphProfiling == "graph" {
+	own := cli.KernelName != "" || cli.KernelID != "" || !cli.ProfileFromStart || cli.FilterMode == "per-gpu" || cli.TargetProcesses != "all" || len(cli.ExtraArgs) > 0
+	each := cli.ReplayMode == plan.ReplayAuto || cli.ReplayMode == plan.ReplayKernel || cli.ReplayMode == plan.ReplayApplication
+	if !wholeProgram(c.Nsys) || own || !each || len(l.t.Graphs) > 0 || cli.GraphProfiling == "graph" {
 		return 0
 	}
-	filters, err := resolve()
+	filters, err := c.regionFilters()
 	if err != nil {
 		return 0
 	}
-	in := l.matches(func(s nvtx.State) bool {
-		return len(filters.Include)+len(filters.Exclude) == 0 || filters.Match(s)
-	})
-	split := c.FilterMode == "per-launch-config" // skip and count apply to each
-	calls := map[configKey]int{}                 // shared by processes
+	in := l.matches(filters.Match)
+	split := cli.FilterMode == "per-launch-config" // skip and count apply to each
+	calls := map[configKey]int{}                   // shared by processes
 	for i := range l.kinds {
 		k := &l.kinds[i]
 		if !in[i] {
@@ -330,9 +323,9 @@ func expectedLaunches(n plan.Nsys, c plan.NcuCLI, l *Launches, resolve func() (F
 	}
 	total := 0
 	for _, n := range calls {
-		n = max(0, n-c.LaunchSkip)
-		if c.LaunchCount > 0 {
-			n = min(n, c.LaunchCount)
+		n = max(0, n-cli.LaunchSkip)
+		if cli.LaunchCount > 0 {
+			n = min(n, cli.LaunchCount)
 		}
 		total += n
 	}

@@ -19,9 +19,7 @@ type Counted struct {
 
 	Mangled, Function, Demangled string
 	Grid, Block                  [3]int32
-	// pid, and CUDA ordinal; Device is -1 where the report does not say
-	Process, Device int
-	Context, Stream int
+	Device                       int // CUDA ordinal; -1 where the report does not say
 	// HasState tells that the report knows which ranges were open.
 	HasState bool
 	State    nvtx.State
@@ -45,8 +43,7 @@ type MetricValue struct {
 func FromResult(r *ncurep.Result) Counted {
 	c := Counted{
 		ID: r.ID, Whole: r.Kind != ncurep.Kernel, Graph: r.Kind == ncurep.Graph, Mangled: r.MangledName, Function: r.FunctionName, Demangled: r.DemangledName,
-		Grid: dim(r.Grid), Block: dim(r.Block), Process: int(r.Process.ID), Device: r.Device,
-		Context: int(r.ContextID), Stream: int(r.StreamID), HasState: r.NVTX.Recorded,
+		Grid: dim(r.Grid), Block: dim(r.Block), Device: r.Device, HasState: r.NVTX.Recorded,
 	}
 	for _, s := range r.NVTX.Stacks {
 		if r.ThreadID != 0 && s.Thread != 0 && s.Thread != r.ThreadID {

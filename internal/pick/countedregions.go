@@ -24,7 +24,7 @@ func CountedRegions(results []Counted, o RegionOptions) *RegionReport {
 		r := key.region()
 		of := launches[key]
 		if len(of.all) > 0 {
-			r.Parts = []RegionPart{{Scope: scopeAll, Inclusive: j.sumCounted(of.all), Exclusive: j.sumCounted(of.own)}}
+			r.Parts = []RegionPart{{Inclusive: j.sumCounted(of.all), Exclusive: j.sumCounted(of.own)}}
 		}
 		r.Instances = of.ranges
 		j.whole(&r, of.graphs)
@@ -32,7 +32,7 @@ func CountedRegions(results []Counted, o RegionOptions) *RegionReport {
 		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(x, y Region) int { return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Style, y.Style)) })
-	return &RegionReport{Schema: regionSchema, Regions: out}
+	return &RegionReport{Regions: out}
 }
 
 // An openRegion is a region that was open around a result of ncu.
@@ -98,33 +98,17 @@ func (j *joiner) openRegions() ([]openRegion, map[openRegion]*insideRegion) {
 
 // sumCounted adds up counted launches; each stands for itself alone.
 func (j *joiner) sumCounted(list []int) RegionSums {
-	type group struct {
-		kernel      string
-		grid, block [3]int32
-	}
 	s := RegionSums{Launches: len(list)}
-	at := map[group]int{}
+	groups := map[looseKey]bool{}
 	for _, i := range list {
 		c := &j.results[i]
 		s.KernelNS += c.DurationNS
-		key := group{cmp.Or(c.Demangled, c.Function, c.Mangled), c.Grid, c.Block}
-		k, ok := at[key]
-		if !ok {
-			k = len(s.Kernels)
-			at[key] = k
-			s.Kernels = append(s.Kernels, RegionKernel{Kernel: key.kernel, Grid: c.Grid, Block: c.Block})
-		}
-		s.Kernels[k].Launches++
-		s.Kernels[k].Counted++
-		s.Kernels[k].NS += c.DurationNS
+		groups[looseKey{cmp.Or(c.Demangled, c.Function, c.Mangled), c.Grid, c.Block}] = true
 	}
-	for k := range s.Kernels {
-		s.Kernels[k].Share = share(s.Kernels[k].NS, s.KernelNS)
-	}
-	s.Groups, s.CountedGroups, s.CountedNS = len(s.Kernels), len(s.Kernels), s.KernelNS
+	s.CountedGroups, s.CountedNS = len(groups), s.KernelNS
 	if len(list) > 0 {
 		s.Coverage = 1
 	}
-	s.Metrics, s.Absent = j.metricsOf(list, len(list), absentOfLaunches)
+	s.Metrics = j.metricsOf(list, len(list))
 	return s
 }

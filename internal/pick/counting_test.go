@@ -37,7 +37,7 @@ func TestExpectedLaunches(t *testing.T) {
 		p.Pipeline.Nsys.CaptureRange = plan.CaptureNone
 		p.Pipeline.Ncu.CLI = base
 		c.change(&p.Pipeline.Nsys, &p.Pipeline.Ncu.CLI)
-		got := expectedLaunches(p.Pipeline.Nsys, p.Pipeline.Ncu.CLI, Load(tl.Attribute()), func() (Filters, error) { return Filters{}, nil })
+		got := (&Counting{Nsys: p.Pipeline.Nsys, Ncu: p.Pipeline.Ncu, Timeline: Load(tl.Attribute())}).expectedLaunches()
 		if got != c.want {
 			t.Errorf("%s: %d launches, want %d", c.name, got, c.want)
 		}

@@ -226,7 +226,7 @@ func resultsOf(l *Launches, ids []int) []Counted {
 		f, c, q := l.t.Functions[k.Function], &l.t.Configs[k.Config], &l.t.Queues[k.Queue]
 		got := Counted{
 			ID: i, Mangled: l.t.Name(f.Mangled), Function: l.t.Name(f.Short), Demangled: l.t.Name(f.Demangled), Grid: c.Grid, Block: c.Block,
-			Process: 4000 + int(q.Process), Device: int(q.Device), HasState: true, DurationNS: k.Duration() * 5 / 4,
+			Device: int(q.Device), HasState: true, DurationNS: k.Duration() * 5 / 4,
 		}
 		own, _ := around(id - 1)
 		for _, node := range own {

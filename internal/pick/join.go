@@ -28,8 +28,7 @@ func Regions(l *Launches, results []Counted, v *Verification, o RegionOptions) (
 		j.kept = append(j.kept, kernels.keep(l.groups[i].names).IsZero())
 	}
 	j.add()
-	r := &RegionReport{Schema: regionSchema, Timeline: l.t.Source.Path, Regions: j.regions(), Unmatched: append(j.unmatched, kernels.unmatched(l.knownKernels())...), stands: j.stands}
-	return r, nil
+	return &RegionReport{Regions: j.regions(), Unmatched: append(j.unmatched, kernels.unmatched(l.knownKernels())...), stands: j.stands}, nil
 }
 
 // joiner is the work of Regions under way.
@@ -258,7 +257,7 @@ func (j *joiner) regions() []Region {
 		row := rows[[2]string{n.Path, n.Kind.String()}]
 		r := Region{
 			Path: n.Path, Name: n.Name, Domain: n.Domain, Style: n.Kind.String(), Parent: paths[n.Parent], Depth: n.Depth,
-			Instances: int(row.Instances), RangeNS: row.RangeNS,
+			Instances: int(row.Instances),
 		}
 		j.parts(&r, n.ID)
 		j.whole(&r, int(row.GraphLaunches))
@@ -269,22 +268,19 @@ func (j *joiner) regions() []Region {
 	return out
 }
 
-// judge says whether and how a region was measured.
+// judge says why nothing of a region was measured, where that is so.
 func (j *joiner) judge(r *Region, kernels int, graphNS int64) {
 	counted := slices.ContainsFunc(r.Parts, func(p RegionPart) bool { return p.Inclusive.CountedGroups > 0 })
 	switch {
-	case r.Whole != nil:
-		r.Measured = byRange
-	case counted:
-		r.Measured = byLaunches
+	case r.Whole != nil || counted:
 	case kernels == 0 && graphNS > 0:
-		r.Measured, r.Why = notAtAll, why(regionGraphs)
+		r.Why = why(regionGraphs)
 	case kernels == 0:
-		r.Measured, r.Why = notAtAll, why(regionEmpty)
+		r.Why = why(regionEmpty)
 	case len(j.results) == 0:
-		r.Measured, r.Why = notAtAll, why(regionNothing)
+		r.Why = why(regionNothing)
 	default:
-		r.Measured, r.Why = notAtAll, why(regionNoneOfIt)
+		r.Why = why(regionNoneOfIt)
 	}
 }
 
@@ -296,7 +292,7 @@ func (j *joiner) parts(r *Region, node uint32) {
 	})
 	r.Parts = []RegionPart{}
 	for _, k := range keys {
-		p := RegionPart{Scope: k.scope, Inclusive: j.sum(k, r.Path)}
+		p := RegionPart{Inclusive: j.sum(k, r.Path)}
 		k.exclusive = true
 		p.Exclusive = j.sum(k, r.Path)
 		number := k.number
@@ -316,7 +312,7 @@ func (j *joiner) sum(k partKey, path string) RegionSums {
 	if s == nil {
 		return RegionSums{}
 	}
-	out := RegionSums{ExcludedLaunches: s.cut, ExcludedNS: s.cutNS, Groups: len(s.groups)}
+	out := RegionSums{ExcludedLaunches: s.cut, ExcludedNS: s.cutNS}
 	groups := make([]int, 0, len(s.groups))
 	for g, sum := range s.groups {
 		groups = append(groups, g)
@@ -327,8 +323,7 @@ func (j *joiner) sum(k partKey, path string) RegionSums {
 		return cmp.Or(cmp.Compare(s.groups[y].ns, s.groups[x].ns), cmp.Compare(j.l.groups[x].id, j.l.groups[y].id))
 	})
 	for _, g := range groups {
-		def, sum := &j.l.groups[g], s.groups[g]
-		speakers := j.stands.of(g, path, k.exclusive)
+		sum, speakers := s.groups[g], j.stands.of(g, path, k.exclusive)
 		sum.settle(speakers)
 		if len(speakers) > 0 {
 			out.CountedGroups++
@@ -336,19 +331,12 @@ func (j *joiner) sum(k partKey, path string) RegionSums {
 			out.ElsewhereNS += sum.elsewhere(speakers)
 			out.ScaledNS += sum.scaledNS
 		}
-		out.Kernels = append(out.Kernels, RegionKernel{
-			Group: def.id, Kernel: def.names.short, Grid: def.key.grid, Block: def.key.block,
-			Launches: sum.launches, NS: sum.ns, Share: share(sum.ns, out.KernelNS), Counted: sum.counted(speakers), ScaledNS: sum.scaledNS,
-		})
 	}
 	out.Coverage = share(out.CountedNS, out.KernelNS)
 	for _, name := range j.metrics {
-		m, why := j.metric(name, path, k.exclusive, groups, s, out.KernelNS)
-		if why != "" {
-			out.Absent = append(out.Absent, Absent{name, because(why)})
-			continue
+		if m, ok := j.metric(name, path, k.exclusive, groups, s, out.KernelNS); ok {
+			out.Metrics = append(out.Metrics, m)
 		}
-		out.Metrics = append(out.Metrics, m)
 	}
 	return out
 }

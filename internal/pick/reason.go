@@ -102,7 +102,6 @@ const (
 	missingNone     fact.Code = "missing-not-counted" //
 	missingDoubtful fact.Code = "missing-doubtful"    //
 	alreadyCounted  fact.Code = "already-counted"     //
-	notCollected    fact.Code = "metric-not-collected"
 
 	// Why launches are not chosen from the timeline.
 	pickOff       fact.Code = "pick-off"
@@ -140,13 +139,6 @@ const (
 	costAhead   fact.Code = "counting-cost"
 	costUnknown fact.Code = "counting-cost-unknown" //
 	costAlike   fact.Code = "counting-cost-alike"   //
-
-	// Why a region lacks a metric.
-	absentNoKernel   fact.Code = "metric-no-kernel"
-	absentOfKernels  fact.Code = "metric-not-of-kernels"
-	absentNoTime     fact.Code = "metric-no-time"
-	absentOfRanges   fact.Code = "metric-not-of-ranges"
-	absentOfLaunches fact.Code = "metric-not-of-launches"
 
 	// What is told while counting goes on.
 	// launches, kernels, processes, time, regions, all

@@ -2,20 +2,11 @@ package pick
 
 import "strings"
 
-// regionSchema is the version of ncu/regions/report.json.
-const regionSchema = 1
-
-// A RegionReport is what was measured of each region. It is stored as
-// ncu/regions/report.json.
+// A RegionReport is what was measured of each region.
 type RegionReport struct {
-	Schema   int      `json:"schema"`
-	Timeline string   `json:"timeline"`
-	Regions  []Region `json:"regions"`
+	Regions []Region // by path and style
 	// Unmatched are regions that never opened and patterns that matched nothing.
-	Unmatched []Unmatched `json:"unmatched,omitempty"`
-	// Ladder is how the replay mode was found, where it was left open.
-	Ladder   []Step   `json:"ladder,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	Unmatched []Unmatched
 
 	stands *standing
 }
@@ -78,103 +69,71 @@ const (
 	keyRegionExclude = "pipeline.regions.kernel_exclude"
 )
 
-// How a region was measured.
-const (
-	byLaunches = "launches" // counters of single launches, extrapolated by the timeline
-	byRange    = "range"    // as a whole
-	notAtAll   = "none"
-)
-
 // A Region is one region path.
 type Region struct {
-	Path      string `json:"path"`
-	Name      string `json:"name"`
-	Domain    string `json:"domain,omitempty"`
-	Style     string `json:"style"`
-	Parent    string `json:"parent,omitempty"`
-	Depth     int    `json:"depth"`
-	Instances int    `json:"instances"`
-	RangeNS   int64  `json:"range_ns"` // on the host, added up
+	Path      string
+	Name      string
+	Domain    string
+	Style     string
+	Parent    string // path; "" for an outermost region
+	Depth     int
+	Instances int
 
-	Measured string  `json:"measured"`      // launches, range or none
-	Why      *Reason `json:"why,omitempty"` // where it was not measured
+	Why *Reason // nothing in it was measured; nil where something was
 
-	Whole *WholeSums   `json:"whole,omitempty"` // of ranges measured as a whole
-	Parts []RegionPart `json:"parts"`
+	Whole *WholeSums // of ranges measured as a whole
+	// Parts have the one of everything first, where there is one.
+	Parts []RegionPart
 }
 
 // A RegionPart is a region as a whole, or its share in a process or a device.
 type RegionPart struct {
-	Scope     string     `json:"scope"` // aggregate, process or device
-	Process   *int       `json:"process,omitempty"`
-	Device    *int       `json:"device,omitempty"`
-	Inclusive RegionSums `json:"inclusive"` // with what is nested in it
-	Exclusive RegionSums `json:"exclusive"`
+	Process   *int
+	Device    *int
+	Inclusive RegionSums // with what is nested in it
+	Exclusive RegionSums
 }
 
 // RegionSums are the kernels of a region and what their counters add up to.
 type RegionSums struct {
-	Launches int   `json:"launches"`
-	KernelNS int64 `json:"kernel_ns"`
+	Launches int
+	KernelNS int64
 	// Excluded are launches that kernel patterns leave out. The numbers above
 	// and below do not hold them.
-	ExcludedLaunches int   `json:"excluded_launches,omitempty"`
-	ExcludedNS       int64 `json:"excluded_ns,omitempty"`
+	ExcludedLaunches int
+	ExcludedNS       int64
 
-	Groups        int     `json:"groups"`
-	CountedGroups int     `json:"counted_groups"`
-	CountedNS     int64   `json:"counted_ns"` // of the launches that counted ones stand for
-	Coverage      float64 `json:"coverage"`   // share of kernel_ns
-	// ElsewhereNS is the part of counted_ns whose counters come from a launch of
+	CountedGroups int
+	CountedNS     int64   // of the launches that counted ones stand for
+	Coverage      float64 // share of KernelNS
+	// ElsewhereNS is the part of CountedNS whose counters come from a launch of
 	// the same kernel, grid and block in another region.
-	ElsewhereNS int64 `json:"elsewhere_ns,omitempty"`
-	// ScaledNS is the part of counted_ns of launches that last much longer or
+	ElsewhereNS int64
+	// ScaledNS is the part of CountedNS of launches that last much longer or
 	// shorter than any counted one: what adds up is taken in proportion to their
 	// time.
-	ScaledNS int64 `json:"scaled_ns,omitempty"`
+	ScaledNS int64
 
-	Metrics []RegionMetric `json:"metrics,omitempty"`
-	Absent  []Absent       `json:"absent,omitempty"`
-	Kernels []RegionKernel `json:"kernels,omitempty"`
+	Metrics []RegionMetric // without those that no counted launch has
 }
 
 // A RegionMetric is one metric over the launches of a region.
 type RegionMetric struct {
-	Name  string  `json:"name"`
-	Unit  string  `json:"unit,omitempty"`
-	How   string  `json:"how"` // sum or mean
-	Value float64 `json:"value"`
+	Name  string
+	Unit  string
+	How   string // HowSum or HowMean
+	Value float64
 	// Coverage is the share of the kernel time whose launches have the metric.
 	// A sum covers those launches alone; nothing is added for the rest.
-	Coverage float64 `json:"coverage"`
-}
-
-// An Absent is a metric that was asked for and is not there.
-type Absent struct {
-	Name string `json:"name"`
-	Why  Reason `json:"why"`
-}
-
-// A RegionKernel is one group of launches within a region.
-type RegionKernel struct {
-	Group    string   `json:"group"`
-	Kernel   string   `json:"kernel"`
-	Grid     [3]int32 `json:"grid"`
-	Block    [3]int32 `json:"block"`
-	Launches int      `json:"launches"`
-	NS       int64    `json:"ns"`
-	Share    float64  `json:"share"` // of kernel_ns
-	Counted  int      `json:"counted"`
-	ScaledNS int64    `json:"scaled_ns,omitempty"` // as in RegionSums
+	Coverage float64
 }
 
 // WholeSums are ranges that ncu measured as a whole.
 type WholeSums struct {
-	Ranges  int            `json:"ranges"` // measured; launches of graphs where those were
-	Of      int            `json:"of"`     // instances, or launches of graphs, in the timeline
-	NS      int64          `json:"ns"`     // under ncu
-	Metrics []RegionMetric `json:"metrics"`
-	Absent  []Absent       `json:"absent,omitempty"`
+	Ranges  int   // measured; launches of graphs where those were
+	Of      int   // instances, or launches of graphs, in the timeline
+	NS      int64 // under ncu
+	Metrics []RegionMetric
 }
 
 // RegionOptions say what the report shows.

@@ -1,10 +1,6 @@
 package pick
 
-import (
-	"math"
-
-	"github.com/deepprof/deepprof/internal/fact"
-)
+import "math"
 
 // groupSum is a group within a part, and how much of it each of its speakers
 // stands for.
@@ -65,22 +61,10 @@ func (g *groupSum) elsewhere(speakers []speaker) int64 {
 	return g.ns - int64(math.Round(here))
 }
 
-// counted is how many results speak for any of the launches.
-func (g *groupSum) counted(speakers []speaker) int {
-	n := 0
-	for i, p := range speakers {
-		if g.by[i].times > 0 {
-			n += len(p.results)
-		}
-	}
-	return n
-}
-
 // metric weighs one metric over groups: launches for what adds up, time for
 // the rest.
-// The code says why there is no value; "" where there is one. Coverage is the share of total,
-// which is in ns.
-func (j *joiner) metric(name, path string, own bool, groups []int, s *partSum, total int64) (RegionMetric, fact.Code) {
+// It is false where no counted launch has it. Coverage is the share of total, which is in ns.
+func (j *joiner) metric(name, path string, own bool, groups []int, s *partSum, total int64) (RegionMetric, bool) {
 	m := RegionMetric{Name: name, Unit: j.units[name], How: HowMean}
 	if additive(name, m.Unit) {
 		m.How = HowSum
@@ -97,18 +81,14 @@ func (j *joiner) metric(name, path string, own bool, groups []int, s *partSum, t
 		ns += s.groups[g].ns
 		sum += value
 	}
-	switch {
-	case !have && len(groups) == 0:
-		return m, absentNoKernel
-	case !have:
-		return m, absentOfKernels
-	case m.How == HowMean && ns == 0:
-		return m, absentNoTime
-	case m.How == HowMean:
+	if !have || m.How == HowMean && ns == 0 {
+		return m, false
+	}
+	if m.How == HowMean {
 		sum /= float64(ns)
 	}
 	m.Value, m.Coverage = sum, share(ns, total)
-	return m, ""
+	return m, true
 }
 
 // over adds a metric up over the launches of a group.

@@ -1,10 +1,6 @@
 package pick
 
-import (
-	"slices"
-
-	"github.com/deepprof/deepprof/internal/fact"
-)
+import "slices"
 
 // whole adds what ncu measured of the region as a whole: each instance is a
 // result, and only those that were measured count. A graph is not a range of its
@@ -30,14 +26,14 @@ func (j *joiner) whole(r *Region, graphs int) {
 	for _, i := range list {
 		w.NS += j.results[i].DurationNS
 	}
-	w.Metrics, w.Absent = j.metricsOf(list, w.Of, absentOfRanges)
+	w.Metrics = j.metricsOf(list, w.Of)
 	r.Whole = w
 }
 
 // metricsOf sums the metrics of results or takes their mean, weighted by their
 // durations where any is known. Coverage is by number, of at least as many as
-// there are; absent is why a metric that none has is not there.
-func (j *joiner) metricsOf(list []int, of int, absent fact.Code) (out []RegionMetric, missing []Absent) {
+// there are. A metric that none has is left out.
+func (j *joiner) metricsOf(list []int, of int) (out []RegionMetric) {
 	var ns int64
 	for _, i := range list {
 		ns += j.results[i].DurationNS
@@ -63,7 +59,6 @@ func (j *joiner) metricsOf(list []int, of int, absent fact.Code) (out []RegionMe
 			weight += by
 		}
 		if n == 0 {
-			missing = append(missing, Absent{name, because(absent)})
 			continue
 		}
 		if m.How == HowMean && weight > 0 {
@@ -72,5 +67,5 @@ func (j *joiner) metricsOf(list []int, of int, absent fact.Code) (out []RegionMe
 		m.Coverage = float64(n) / float64(max(of, n))
 		out = append(out, m)
 	}
-	return out, missing
+	return out
 }
