@@ -246,8 +246,7 @@ func (j *job) target(step string) ([]string, error) {
 
 // session is what the session of a step is told and started with.
 func (j *job) session(step, folder string) (workload.Spec, []string, error) {
-	spec, argv, _, err := workload.Build(j.plan, step, workload.Places{Python: j.pythonPath(), Program: j.place(runs.ProgramFolder), Out: j.place(folder), Start: j.start})
-	return spec, argv, err
+	return workload.Build(j.plan, step, workload.Places{Python: j.pythonPath(), Program: j.place(runs.ProgramFolder), Out: j.place(folder), Start: j.start})
 }
 
 // pythonPath is the interpreter of the shipped programs.

@@ -134,7 +134,7 @@ func TestSessions(t *testing.T) {
 	}
 	var spec workload.Spec
 	readJSON(t, filepath.Join(s.Dir, "workload/torch_profiler/spec.json"), &spec)
-	if spec.Infer.MaxNewTokens != 16 || spec.Infer.Repeats != 1 || spec.Device != "cpu" || spec.Out != filepath.Join(s.Dir, "workload/torch_profiler") {
+	if spec.Infer["max_new_tokens"] != 16.0 || spec.Infer["repeats"] != 1.0 || spec.Device != "cpu" || spec.Out != filepath.Join(s.Dir, "workload/torch_profiler") {
 		t.Errorf("spec: %+v", spec)
 	}
 	text, err := os.ReadFile(filepath.Join(s.Dir, "workload/unprofiled/cmd.txt"))
@@ -349,7 +349,7 @@ func TestProfiledSession(t *testing.T) {
 	}
 	var spec workload.Spec
 	readJSON(t, filepath.Join(s.Dir, "workload/nsys/spec.json"), &spec)
-	if spec.Mode != workload.ModeProfile || spec.Infer.Repeats != 1 || spec.Device != "cuda:0" {
+	if spec.Mode != workload.ModeProfile || spec.Infer["repeats"] != 1.0 || spec.Device != "cuda:0" {
 		t.Errorf("spec %+v", spec)
 	}
 	if _, err := workload.ReadMetrics(filepath.Join(s.Dir, "workload/nsys")); err != nil {

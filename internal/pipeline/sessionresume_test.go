@@ -13,7 +13,6 @@ import (
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
-	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // TestResumeSessions: what an earlier attempt left is set aside.
@@ -63,7 +62,9 @@ func TestResumeWhatIsNeeded(t *testing.T) {
 			t.Errorf("%s has %d attempts, want %d", name, n, want)
 		}
 	}
-	var first, again workload.Spec
+	var first, again struct {
+		Dataset struct{ Sampling struct{ Seed *int } }
+	}
 	readJSON(t, filepath.Join(s.Dir, "workload/unprofiled/spec.json"), &first)
 	readJSON(t, filepath.Join(s.Dir, "workload/torch_profiler/spec.json"), &again)
 	if first.Dataset.Sampling.Seed == nil || *first.Dataset.Sampling.Seed != *again.Dataset.Sampling.Seed {

@@ -24,7 +24,7 @@ type stored struct {
 // configuration, durations are seconds, and null stands where the
 // configuration has null.
 func Marshal(p *Plan) ([]byte, error) {
-	inner, err := json.Marshal(storedMapping(reflect.ValueOf(p).Elem()))
+	inner, err := json.Marshal(Section(p))
 	if err != nil {
 		return nil, fmt.Errorf("store the plan: %w", err)
 	}
@@ -52,6 +52,10 @@ func Unmarshal(data []byte) (*Plan, error) {
 	}
 	return p, nil
 }
+
+// Section gives a struct of the plan as it is stored: by the keys of the configuration,
+// durations in seconds, null where the configuration has null.
+func Section[T any](of *T) map[string]any { return storedMapping(reflect.ValueOf(of).Elem()) }
 
 // storedMapping gives a struct as a mapping by its keys.
 func storedMapping(v reflect.Value) map[string]any {

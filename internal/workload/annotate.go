@@ -56,22 +56,27 @@ func GateOf(p *plan.Plan, code, out string) *Annotation {
 }
 
 // Variables are what annotation adds to an environment; none without one.
-// They are sorted by name. The last PYTHONPATH of env stays, behind ours.
+// The last PYTHONPATH of env stays, behind ours.
 func (a *Annotation) Variables(env []string) []string {
 	if a == nil {
 		return nil
 	}
-	pythonPath := ""
+	path := a.Code
 	for _, kv := range env {
 		if value, ok := strings.CutPrefix(kv, "PYTHONPATH="); ok {
-			pythonPath = value
+			path = a.Code
+			if value != "" {
+				path += string(filepath.ListSeparator) + value
+			}
 		}
 	}
-	var set []string
-	for name, value := range a.Env(pythonPath) {
-		set = append(set, name+"="+value)
+	set := []string{"PYTHONPATH=" + path, "DEEPPROF_ANNOTATE=" + a.Mode, "DEEPPROF_ANNOTATE_OUT=" + a.Out}
+	if a.Depth > 0 {
+		set = append(set, "DEEPPROF_ANNOTATE_DEPTH="+strconv.Itoa(a.Depth))
 	}
-	slices.Sort(set)
+	if a.Limit > 0 {
+		set = append(set, "DEEPPROF_ANNOTATE_LIMIT="+strconv.Itoa(a.Limit))
+	}
 	return set
 }
 
@@ -89,23 +94,6 @@ func (a Annotation) Install() error {
 		return err
 	}
 	return os.MkdirAll(a.Out, 0o755)
-}
-
-// Env are the variables that a program needs; pythonPath is the value that
-// PYTHONPATH has without annotation.
-func (a Annotation) Env(pythonPath string) map[string]string {
-	path := a.Code
-	if pythonPath != "" {
-		path += string(filepath.ListSeparator) + pythonPath
-	}
-	env := map[string]string{"PYTHONPATH": path, "DEEPPROF_ANNOTATE": a.Mode, "DEEPPROF_ANNOTATE_OUT": a.Out}
-	if a.Depth > 0 {
-		env["DEEPPROF_ANNOTATE_DEPTH"] = strconv.Itoa(a.Depth)
-	}
-	if a.Limit > 0 {
-		env["DEEPPROF_ANNOTATE_LIMIT"] = strconv.Itoa(a.Limit)
-	}
-	return env
 }
 
 // Annotated is what the side files tell: which ranges deepprof opened, and the

@@ -3,6 +3,7 @@ package workload
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -17,12 +18,12 @@ func TestAnnotationInstalls(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	env := a.Env("/lib")
-	if env["PYTHONPATH"] != a.Code+":/lib" || env["DEEPPROF_ANNOTATE_DEPTH"] != "3" || env["DEEPPROF_ANNOTATE"] != "auto" {
+	want := []string{"PYTHONPATH=" + a.Code + ":/lib", "DEEPPROF_ANNOTATE=auto", "DEEPPROF_ANNOTATE_OUT=" + a.Out, "DEEPPROF_ANNOTATE_DEPTH=3"}
+	if env := a.Variables([]string{"PYTHONPATH=/old", "HOME=/", "PYTHONPATH=/lib"}); !slices.Equal(env, want) {
 		t.Errorf("environment %v", env)
 	}
-	if path := a.Env("")["PYTHONPATH"]; path != a.Code {
-		t.Errorf("PYTHONPATH %q", path)
+	if env := a.Variables([]string{"PYTHONPATH="}); env[0] != "PYTHONPATH="+a.Code {
+		t.Errorf("environment %v", env)
 	}
 }
 

@@ -131,7 +131,7 @@ func checkDataset(d plan.Dataset, root, list string) fact.Fact {
 		return checkList(root, list)
 	}
 	for _, pattern := range d.FallbackPatterns {
-		for range matches(root, patternParts(pattern), 0) {
+		for range matches(root, pattern) {
 			return fact.Fact{} // an unreadable pattern too: the session judges it
 		}
 	}
@@ -160,8 +160,9 @@ const deepest = 40
 // it: "**" is any number of folders, and names that begin with a dot are meant
 // only where the pattern says so. A file can come twice. A pattern that cannot be
 // read here yields an error; the session judges it.
-func matches(dir string, pattern []string, depth int) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) { walkMatches(dir, pattern, depth, yield) }
+func matches(dir, pattern string) iter.Seq2[string, error] {
+	parts := strings.Split(filepath.ToSlash(filepath.Clean(pattern)), "/")
+	return func(yield func(string, error) bool) { walkMatches(dir, parts, 0, yield) }
 }
 
 // walkMatches returns false when yield asked to stop.
@@ -207,11 +208,6 @@ func matchEntry(path string, pattern []string, depth int, yield func(string, err
 	return !ok || walkMatches(path, rest, depth+1, yield)
 }
 
-// patternParts has no empty parts.
-func patternParts(pattern string) []string {
-	return strings.Split(filepath.ToSlash(filepath.Clean(pattern)), "/")
-}
-
 // DatasetFiles are the files that a session takes its samples from: those of the
 // list in its order, else those that match the patterns, sorted. Relative paths
 // begin at start. None for generated inputs.
@@ -226,7 +222,7 @@ func DatasetFiles(d plan.Dataset, start string) ([]string, error) {
 	}
 	var out []string
 	for _, pattern := range d.FallbackPatterns {
-		for path, err := range matches(root, patternParts(pattern), 0) {
+		for path, err := range matches(root, pattern) {
 			if err != nil {
 				return nil, fmt.Errorf("list the files of %s: %w", root, err)
 			}

@@ -54,45 +54,39 @@ type launcher struct {
 	grace []string
 }
 
-// options makes a table of options that each take n words.
-func options(n int, names string) map[string]int {
+// options makes a table of options that each take one word, or two.
+func options(one, two string) map[string]int {
 	out := map[string]int{}
-	for name := range strings.FieldsSeq(names) {
-		out[name] = n
+	for n, names := range []string{one, two} {
+		for name := range strings.FieldsSeq(names) {
+			out[name] = n + 1
+		}
 	}
 	return out
-}
-
-// with adds options that take two words.
-func with(table map[string]int, two string) map[string]int {
-	for name := range strings.FieldsSeq(two) {
-		table[name] = 2
-	}
-	return table
 }
 
 var launchers = []launcher{
 	{
 		name: "torchrun", names: regexp.MustCompile(`^torchrun$`), wraps: wrapTorchrun,
-		values: options(1, "--nnodes --nproc-per-node --nproc_per_node --rdzv-backend --rdzv_backend --rdzv-endpoint --rdzv_endpoint --rdzv-id --rdzv_id --rdzv-conf --rdzv_conf "+
+		values: options("--nnodes --nproc-per-node --nproc_per_node --rdzv-backend --rdzv_backend --rdzv-endpoint --rdzv_endpoint --rdzv-id --rdzv_id --rdzv-conf --rdzv_conf "+
 			"--max-restarts --max_restarts --monitor-interval --monitor_interval --start-method --start_method --role --log-dir --log_dir -r --redirects -t --tee "+
-			"--local-ranks-filter --local_ranks_filter --node-rank --node_rank --master-addr --master_addr --master-port --master_port --local-addr --local_addr --logs-specs --logs_specs"),
+			"--local-ranks-filter --local_ranks_filter --node-rank --node_rank --master-addr --master_addr --master-port --master_port --local-addr --local_addr --logs-specs --logs_specs", ""),
 	},
 	{
 		name: "mpirun", names: regexp.MustCompile(`^(mpirun|mpiexec|orterun|prterun|mpiexec\.hydra|mpirun\.(openmpi|mpich)|mpiexec\.(openmpi|mpich))$`),
-		values: with(options(1, "-n -np --n --np -c -N --npernode -npernode --npersocket --host -host -H -hosts --hostfile -hostfile --machinefile -machinefile -f -x --bind-to -bind-to --map-by -map-by "+
-			"--rank-by --wdir -wdir -d --path -path --prefix --timeout --tag-output-file --output-filename --rankfile -rf --cpu-set --am --tune --personality -ppn -genvlist -envlist -iface -launcher -rmk -bootstrap --stdin -stdin"),
+		values: options("-n -np --n --np -c -N --npernode -npernode --npersocket --host -host -H -hosts --hostfile -hostfile --machinefile -machinefile -f -x --bind-to -bind-to --map-by -map-by "+
+			"--rank-by --wdir -wdir -d --path -path --prefix --timeout --tag-output-file --output-filename --rankfile -rf --cpu-set --am --tune --personality -ppn -genvlist -envlist -iface -launcher -rmk -bootstrap --stdin -stdin",
 			"--mca -mca --gmca -gmca --prtemca --pmixmca -env -genv"),
 		grace: []string{"OMPI_MCA_odls_base_sigkill_timeout", "PRTE_MCA_odls_base_sigkill_timeout"}, // Open MPI 4 and 5
 	},
 	{
 		name: "srun", names: regexp.MustCompile(`^srun$`),
-		values: options(1, "-A -B -c -C -d -D -e -G -i -J -L -m -M -n -N -o -p -q -r -S -t -T -w -W -x --account --bcast --begin --chdir --cluster-constraint --clusters --comment --constraint --container "+
+		values: options("-A -B -c -C -d -D -e -G -i -J -L -m -M -n -N -o -p -q -r -S -t -T -w -W -x --account --bcast --begin --chdir --cluster-constraint --clusters --comment --constraint --container "+
 			"--core-spec --cores-per-socket --cpu-bind --cpu-freq --cpus-per-gpu --cpus-per-task --deadline --dependency --distribution --error --exclude --export --extra-node-info --gid --gpu-bind --gpu-freq "+
 			"--gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres --gres-flags --het-group --hint --immediate --input --jobid --job-name --kill-on-bad-exit --licenses --mail-type --mail-user --mem "+
 			"--mem-bind --mem-per-cpu --mem-per-gpu --mincpus --mpi --msg-timeout --multi-prog --network --nodefile --nodelist --nodes --ntasks --ntasks-per-core --ntasks-per-gpu --ntasks-per-node "+
 			"--ntasks-per-socket --open-mode --output --partition --power --prefer --priority --profile --prolog --epilog --qos --relative --reservation --signal --slurmd-debug --sockets-per-node "+
-			"--switches --task-epilog --task-prolog --threads --threads-per-core --time --time-min --tmp --uid --wait --wckey"),
+			"--switches --task-epilog --task-prolog --threads --threads-per-core --time --time-min --tmp --uid --wait --wckey", ""),
 	},
 }
 

@@ -16,14 +16,11 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// Metrics is what a session measured.
+// Metrics is what a session measured, as far as anything here reads it: metrics.json
+// has more.
 type Metrics struct {
 	Schema   int           `json:"schema"`
 	Kind     string        `json:"kind"`
-	Stage    string        `json:"stage"`
-	Mode     string        `json:"mode"`
-	Device   string        `json:"device"`
-	Clock    string        `json:"clock"`    // cuda_events or monotonic
 	Complete bool          `json:"complete"` // false: the session did not reach its end
 	Model    ModelFacts    `json:"model"`
 	Software Software      `json:"software"`
@@ -35,27 +32,21 @@ type Metrics struct {
 
 // ModelFacts is the model that ran.
 type ModelFacts struct {
-	Name         string         `json:"name"`
-	Family       string         `json:"family"`
-	Parameters   int64          `json:"parameters"`
-	WeightsBytes int64          `json:"weights_bytes"`
-	Layers       int            `json:"layers"`
-	DType        string         `json:"dtype"`
-	Attention    string         `json:"attention"`
-	KVCache      string         `json:"kv_cache"`
-	Compile      bool           `json:"compile"`
-	CUDAGraphs   bool           `json:"cuda_graphs"`
-	Class        string         `json:"class"`   // of the module
-	Weights      string         `json:"weights"` // random or loaded
-	ImageSize    int            `json:"image_size,omitempty"`
-	ImageTokens  int            `json:"image_tokens,omitempty"` // of one picture
-	Config       map[string]any `json:"config"`
+	Name         string `json:"name"`
+	Family       string `json:"family"`
+	Parameters   int64  `json:"parameters"`
+	WeightsBytes int64  `json:"weights_bytes"`
+	Layers       int    `json:"layers"`
+	DType        string `json:"dtype"`
+	Attention    string `json:"attention"`
+	KVCache      string `json:"kv_cache"`
+	Compile      bool   `json:"compile"`
+	CUDAGraphs   bool   `json:"cuda_graphs"`
 }
 
 // Software is what the session ran on; "" for what is not there.
 type Software struct {
 	Python       string `json:"python"`
-	Interpreter  string `json:"interpreter"`
 	Torch        string `json:"torch"`
 	CUDA         string `json:"cuda"`
 	Transformers string `json:"transformers"`
@@ -65,28 +56,19 @@ type Software struct {
 
 // SessionPlan is what was asked for.
 type SessionPlan struct {
-	BatchSize    int  `json:"batch_size"`
-	PromptLength int  `json:"prompt_length"`
-	MaxNewTokens int  `json:"max_new_tokens"`
-	Epochs       int  `json:"epochs"`
-	Samples      int  `json:"samples"`
-	Repeats      int  `json:"repeats"`
-	Warmup       int  `json:"warmup"`
-	Sync         bool `json:"sync"`
-	// Dataset and Order are what was run: Order holds the indices of each
-	// epoch's samples, drawn from OrderSeed where they were shuffled.
-	Dataset   string  `json:"dataset"`
-	Order     [][]int `json:"order"`
-	OrderSeed *int64  `json:"order_seed"`
+	BatchSize    int `json:"batch_size"`
+	PromptLength int `json:"prompt_length"`
+	MaxNewTokens int `json:"max_new_tokens"`
+	Epochs       int `json:"epochs"`
+	Samples      int `json:"samples"`
+	Repeats      int `json:"repeats"`
+	Warmup       int `json:"warmup"`
 }
 
 // SampleTime is one pass over one sample. Times that were not taken are nil.
 // TokensIn and TokensOut are of the whole batch, PromptTokens and NewTokens of
 // one sequence.
 type SampleTime struct {
-	Epoch        int       `json:"epoch"`
-	Sample       int       `json:"sample"`
-	Repeat       int       `json:"repeat"`
 	Input        string    `json:"input"`
 	TokensIn     int64     `json:"tokens_in"`
 	TokensOut    int64     `json:"tokens_out"`
@@ -100,10 +82,9 @@ type SampleTime struct {
 	ForwardMS    *float64  `json:"forward_ms"`   // of a model without tokens
 	ImagesPerS   *float64  `json:"images_per_s"`
 	// why the decode range never opened
-	NoDecode        fact.Stored        `json:"no_decode,omitzero"`
-	SubstagesMS     map[string]float64 `json:"substages_ms"`
-	StagesMS        map[string]float64 `json:"stages_ms"`
-	PeakMemoryBytes *int64             `json:"peak_memory_bytes"`
+	NoDecode    fact.Stored        `json:"no_decode,omitzero"`
+	SubstagesMS map[string]float64 `json:"substages_ms"`
+	StagesMS    map[string]float64 `json:"stages_ms"`
 }
 
 // Summary holds the distribution of each measure over all samples and repeats.
@@ -112,11 +93,6 @@ type Summary struct {
 	Substages map[string]Distribution // in milliseconds, by the label of the hook
 	Stages    map[string]Distribution // in milliseconds, of a model without tokens
 }
-
-const (
-	substagesKey = "substages_ms"
-	stagesKey    = "stages_ms"
-)
 
 // UnmarshalJSON reads measures and groups of them side by side.
 func (s *Summary) UnmarshalJSON(text []byte) error {
@@ -128,9 +104,9 @@ func (s *Summary) UnmarshalJSON(text []byte) error {
 	for name, part := range raw {
 		var err error
 		switch name {
-		case substagesKey:
+		case "substages_ms":
 			err = json.Unmarshal(part, &s.Substages)
-		case stagesKey:
+		case "stages_ms":
 			err = json.Unmarshal(part, &s.Stages)
 		default:
 			var d Distribution
@@ -142,21 +118,6 @@ func (s *Summary) UnmarshalJSON(text []byte) error {
 		}
 	}
 	return nil
-}
-
-// MarshalJSON writes what UnmarshalJSON reads.
-func (s Summary) MarshalJSON() ([]byte, error) {
-	out := map[string]any{}
-	for name, d := range s.Measures {
-		out[name] = d
-	}
-	if s.Substages != nil {
-		out[substagesKey] = s.Substages
-	}
-	if s.Stages != nil {
-		out[stagesKey] = s.Stages
-	}
-	return json.Marshal(out)
 }
 
 // Distribution sums up a measure. What cannot be told is nil.
@@ -298,19 +259,14 @@ type Operators struct {
 // Operator is one row: an operator, or one with shapes. Times are in
 // microseconds over all calls.
 type Operator struct {
-	Name          string   `json:"name"`
-	Kind          string   `json:"kind"`             // operator, kernel, runtime or range
-	Shapes        any      `json:"shapes,omitempty"` // where they were recorded
-	Calls         int64    `json:"calls"`
-	CPUSelfUS     float64  `json:"cpu_self_us"`
-	CPUTotalUS    float64  `json:"cpu_total_us"`
-	DeviceSelfUS  float64  `json:"device_self_us"`
-	DeviceTotalUS float64  `json:"device_total_us"`
-	CPUMeanUS     *float64 `json:"cpu_mean_us,omitempty"`
-	DeviceMeanUS  *float64 `json:"device_mean_us,omitempty"`
-	CPUBytes      *int64   `json:"cpu_memory_bytes,omitempty"` // where memory was recorded
-	DeviceBytes   *int64   `json:"device_memory_bytes,omitempty"`
-	Stack         []string `json:"stack,omitempty"`
+	Name          string  `json:"name"`
+	Kind          string  `json:"kind"`             // operator, kernel, runtime or range
+	Shapes        any     `json:"shapes,omitempty"` // where they were recorded
+	Calls         int64   `json:"calls"`
+	CPUSelfUS     float64 `json:"cpu_self_us"`
+	CPUTotalUS    float64 `json:"cpu_total_us"`
+	DeviceSelfUS  float64 `json:"device_self_us"`
+	DeviceTotalUS float64 `json:"device_total_us"`
 	// Kernels are what it launched and what the operators that it calls did, by
 	// time: nil where the recording has no links, empty where it ran none.
 	// KernelsMore sums those that are not listed.
@@ -347,11 +303,9 @@ type KernelSum struct {
 
 // Unlaunched is the work on the device that no operator launched.
 type Unlaunched struct {
-	Calls int64   `json:"calls"`
-	US    float64 `json:"us"`
-	// of CUDA graphs, whose kernels have no operator
-	GraphLaunches int64       `json:"graph_launches"`
-	Note          fact.Stored `json:"note"` // the one of Notes that says so
+	Calls int64       `json:"calls"`
+	US    float64     `json:"us"`
+	Note  fact.Stored `json:"note"` // the one of Notes that says so
 }
 
 // maxLinks bounds the kernels of a row; a session writes 8.

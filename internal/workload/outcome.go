@@ -26,18 +26,11 @@ type Verdict struct {
 	Warnings []fact.Fact // of a session that reached its end
 }
 
-// Kinds of failure that error.json names.
+// Kinds of failure that error.json names and whose traceback is shown; failure.py has
+// the others.
 const (
-	missingPackage = "missing_package"
-	missingWeights = "missing_weights"
-	untrustedCode  = "untrusted_code"
-	badPath        = "bad_path"
-	badDataset     = "dataset"
-	gpuIndex       = "gpu_index"
-	outOfMemory    = "out_of_memory"
-	noLogits       = "no_logits"
-	noTokens       = "no_tokens"
-	exception      = "exception"
+	outOfMemory = "out_of_memory"
+	exception   = "exception"
 )
 
 // Codes of how a session ended. internal/message has their words, also for the

@@ -135,8 +135,8 @@ func TestJudge(t *testing.T) {
 	}{
 		{"good", tool.Exit{}, ModeTime, map[string]string{runs.MetricsName: goodMetrics}, true, "", sessionComplete},
 		{"exception", bad, ModeTime, map[string]string{runs.ErrorName: fails("exception")}, false, exception, traceback},
-		{"told in words", bad, ModeTime, map[string]string{runs.ErrorName: fails("gpu_index")}, false, gpuIndex, sessionFailed},
-		{"failure with exit 0", tool.Exit{}, ModeTime, map[string]string{runs.ErrorName: fails("dataset"), runs.MetricsName: goodMetrics}, false, badDataset, sessionFailedQuietly},
+		{"told in words", bad, ModeTime, map[string]string{runs.ErrorName: fails("gpu_index")}, false, "gpu_index", sessionFailed},
+		{"failure with exit 0", tool.Exit{}, ModeTime, map[string]string{runs.ErrorName: fails("dataset"), runs.MetricsName: goodMetrics}, false, "dataset", sessionFailedQuietly},
 		{"no word", bad, ModeTime, nil, false, "", sessionEnded},
 		{"half a word", bad, ModeTime, map[string]string{runs.ErrorName: `{"sch`}, false, "", sessionErrorUnread},
 		{"newer word", bad, ModeTime, map[string]string{runs.ErrorName: `{"schema": 7}`}, false, "", sessionErrorUnread},
@@ -157,7 +157,7 @@ func TestJudge(t *testing.T) {
 	}
 	// As workloads/session writes it now; the cases above are of earlier versions.
 	now := `{"schema": 1, "kind": "gpu_index", "fact": {"code": "session-no-gpu", "params": {"device": {"name": "cuda:7"}, "n": {"count": 0}}}, "traceback": ["a"]}`
-	if v := Judge(bad, folder(t, map[string]string{runs.ErrorName: now}), ModeTime); v.Kind != gpuIndex || !v.Next.Is(sessionAdvice) || len(v.What.Params["why"].Facts) != 1 || v.What.Params["why"].Facts[0].Text("device") != "cuda:7" {
+	if v := Judge(bad, folder(t, map[string]string{runs.ErrorName: now}), ModeTime); v.Kind != "gpu_index" || !v.Next.Is(sessionAdvice) || len(v.What.Params["why"].Facts) != 1 || v.What.Params["why"].Facts[0].Text("device") != "cuda:7" {
 		t.Errorf("a fact: %+v", v)
 	}
 	if v := Judge(bad, folder(t, map[string]string{runs.MetricsName: goodMetrics, runs.ErrorName: fails("exception")}), ModeTime); !v.Partial {
