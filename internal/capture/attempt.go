@@ -19,7 +19,7 @@ import (
 
 // attempt starts the profiler once and brings its report home.
 func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
-	a = Attempt{Number: n, Started: time.Now(), Stdout: c.log("stdout", n), Stderr: c.log("stderr", n)}
+	a = Attempt{Started: time.Now(), Stdout: c.log("stdout", n), Stderr: c.log("stderr", n)}
 	defer func() { a.Seconds = time.Since(a.Started).Seconds() }()
 	if err := removeOld(c.Output); err != nil {
 		a.Outcome = *refuse(OutputUnwritable, ErrorFact(err), fact.New(causeOldFile))
@@ -34,7 +34,6 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 	}
 	defer release()
 	env, removed := c.environment(temp)
-	r.Removed = removed
 	r.Command = c.line(env)
 	a.Command = r.Command
 	if err := os.WriteFile(filepath.Join(c.Logs, runs.CommandName), []byte(c.remarks(env)+r.Command+"\n"), 0o644); err != nil {
@@ -57,7 +56,7 @@ func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
 		_ = os.RemoveAll(temp)
 		return a
 	}
-	a.Code, a.Stopped, a.CPU = ended.Exit.Shell(), ended.Stopped, ended.CPU.Seconds()
+	a.Code = ended.Exit.Shell()
 	e := c.evidence(ctx, &a, ended, temp, watch)
 	if c.Record != nil {
 		c.Record(rec.Finish(c, ended, temp, e.Files))
@@ -209,7 +208,7 @@ func (c *Capture) supervise(ctx context.Context, a *Attempt, env []string, watch
 // launch that waits for others, or at any time once such a launch was repeated:
 // its rank has counted further than the others ever will.
 func (c *Capture) patience(last string, repeated bool) time.Duration {
-	if c.Tool == Ncu && (repeated || repeatsCollective(last) || strings.HasPrefix(last, "==") && slowLaunch.MatchString(last) || c.Behind && unfinished(last)) {
+	if c.Tool == Ncu && (repeated || repeatsCollective(last) || strings.HasPrefix(last, "==") && printed("ncu_slow").MatchString(last) || c.Behind && unfinished(last)) {
 		return c.Limits.Stall
 	}
 	return 0
@@ -220,7 +219,7 @@ func (c *Capture) patience(last string, repeated bool) time.Duration {
 func (c *Capture) evidence(ctx context.Context, a *Attempt, ended tool.Ended, temp string, watch *spaceWatch) Evidence {
 	e := Evidence{
 		Tool: c.Tool, Code: ended.Exit.Shell(), Killer: int(ended.Exit.Signal),
-		Stopped: ended.Stopped, Killed: ended.Killed, TargetSeen: ended.TargetSeen, LastLine: ended.LastLine.Text,
+		Stopped: ended.Stopped, TargetSeen: ended.TargetSeen, LastLine: ended.LastLine.Text,
 		Stdout: readLog(c.Tool, a.Stdout), Stderr: readLog(c.Tool, a.Stderr),
 		Want: c.want(), Gated: c.Gated, EndsTarget: c.EndsTarget, Expect: c.Expect, LowSpace: watch.low(),
 		Options: c.options(), Ranks: c.Behind, requests: ended.Requests,
@@ -278,7 +277,6 @@ func (c *Capture) settle(ctx context.Context, a *Attempt, e *Evidence, ended too
 			o.Warnings = append(o.Warnings, warningOf(warnNotImported, importParams(err)...))
 			return o
 		}
-		a.Rescued = true
 		notes = append(notes, warningOf(warnImported, fact.Because("why", o.Cause)))
 	}
 	if len(notes) == 0 {

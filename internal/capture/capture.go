@@ -80,23 +80,18 @@ type Result struct {
 	Attempts []Attempt
 	Reports  []string // good ones, in place
 	Kept     []string // raw streams and files that could not be moved
-	Removed  []string
-	Command  string // the line of cmd.txt
+	Command  string   // the line of cmd.txt
 }
 
 // An Attempt is one start of the profiler.
 type Attempt struct {
-	Number  int    // from 1
 	Command string // as Result.Command
 	Started time.Time
 	Seconds float64 // wall time
 	Code    int     // as a shell shows it
-	Stopped tool.StopReason
 	Outcome Outcome
 	Stdout  string
 	Stderr  string
-	CPU     float64 // of the whole tree
-	Rescued bool
 }
 
 // Run makes a capture: check, clean, run, judge, put the report in its place,

@@ -123,7 +123,7 @@ const (
 // VendorText is the parameter that holds what a tool printed.
 const VendorText = "text_of_vendor"
 
-// said is a line that a tool or the workload printed, fit for a screen.
+// vendorLine is a line that a tool or the workload printed, fit for a screen.
 func vendorLine(line string) fact.Param { return fact.Vendor(VendorText, tool.Quote(line)) }
 
 // linePrinted is a line as evidence; zero for "".

@@ -195,7 +195,7 @@ func (r *Result) amend() {
 
 // diagnosticField is a field of a DiagnosticEvent in the text export of nsys
 // 2022 and 2023, which have no table for it in SQLite.
-var diagnosticField = regexp.MustCompile(`\b(Source|Level|Text): (?:"((?:[^"\\]|\\.)*)"|(\S+))`)
+var diagnosticField = regexp.MustCompile(`\b(Level|Text): (?:"((?:[^"\\]|\\.)*)"|(\S+))`)
 
 // unescape undoes the escapes of the text export; a message becomes one line.
 var unescape = strings.NewReplacer(`\n`, " ", `\t`, " ", `\"`, `"`, `\\`, `\`)
@@ -240,8 +240,6 @@ func parseDiagnostic(block string) Diagnostic {
 			value = strings.Join(strings.Fields(unescape.Replace(m[2])), " ")
 		}
 		switch m[1] {
-		case "Source":
-			d.Source = value
 		case "Level":
 			d.Level = value
 		case "Text":

@@ -47,7 +47,6 @@ type Evidence struct {
 	Killer int
 
 	Stopped    tool.StopReason // we stopped the run
-	Killed     bool            // and had to kill it
 	TargetSeen bool            // the workload was seen alive
 	Forked     []string        // processes of the workload that were forked and never called exec
 	LastLine   string
@@ -103,7 +102,7 @@ type Content struct {
 
 // A Diagnostic is one message that the profiler stored in its own report.
 type Diagnostic struct {
-	Source, Level, Text string // Level: "Info", "Warning", "Error", "Verbose"
+	Level, Text string // Level: "Info", "Warning", "Error", "Verbose"
 }
 
 // serious tells what a user is shown; the rest is chatter of the profiler.

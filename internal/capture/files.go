@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -58,17 +57,13 @@ func removeOld(base string) error {
 	return errors.Join(errs...)
 }
 
-// generated finds the paths that nsys lists under "Generated:", and ncu after
-// "Report:".
-var generated = regexp.MustCompile(`(?m)^(?:[ \t]+|==PROF== Report: )(/.*\.(?:nsys-rep|qdrep|qdstrm|ncu-rep))\s*$`)
-
 // look gathers every file that the run may have produced: those of the name
 // asked for, those that its output names, and what lies in TMPDIR. Nothing stood
 // at the first and in the last when the run began, so what stands there is fresh
 // whatever its time says: clocks of file servers differ, and clocks are set back.
 func look(base, temp, stdout string, since time.Time) []File {
 	paths := siblings(base)
-	for _, m := range generated.FindAllStringSubmatch(stdout, -1) {
+	for _, m := range printed("generated_path").FindAllStringSubmatch(stdout, -1) {
 		paths = append(paths, m[1])
 	}
 	if temp != "" {

@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -215,7 +214,7 @@ func (o *Outcome) stopped(e *Evidence, found []Finding) {
 
 // hangs tells the launch or the message in which a hung collective shows.
 func hangs(line string) bool {
-	return ncu.IsCollective(line) || strings.Contains(line, "Watchdog caught collective operation timeout")
+	return ncu.IsCollective(line) || printed("hung_watchdog").MatchString(line)
 }
 
 // repeatsCollective tells a line by which ncu names a launch that waits for
@@ -245,9 +244,6 @@ func unfinished(line string) bool {
 	line = strings.TrimSpace(line)
 	return strings.HasPrefix(line, profiling) && !strings.HasSuffix(line, " passes") && !strings.HasSuffix(line, " pass")
 }
-
-// slowLaunch is what ncu prints while a launch waits for others that ncu holds back.
-var slowLaunch = regexp.MustCompile(`Launching the workload is taking more time than expected`)
 
 // statsRows reports whether nsys stats printed rows besides its remarks.
 func statsRows(stdout string) bool {

@@ -98,7 +98,6 @@ type Outcome struct {
 	What     fact.Fact // what happened
 	Evidence fact.Fact // the line or the observation that decided
 	Cause    fact.Fact // the likely one; its code also names the next step
-	Pattern  string    // ID of the message that decided
 
 	// Retryable: the failure passes by itself, and running again does no harm.
 	Retryable bool
@@ -161,7 +160,7 @@ func (o *Outcome) verdict(k Kind, f *Finding) {
 	if f == nil {
 		return
 	}
-	o.Pattern, o.Evidence, o.Retryable = f.ID, linePrinted(f.Line), f.Retry
+	o.Evidence, o.Retryable = linePrinted(f.Line), f.Retry
 	if f.Explains {
 		o.Cause = fact.New(fact.Code(f.ID), f.params()...)
 	}

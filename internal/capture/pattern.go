@@ -49,6 +49,12 @@ var patterns = sync.OnceValue(func() []Pattern {
 	return rows
 })
 
+// printed is how a message of the table looks; it panics for an ID that is not there.
+func printed(id string) *regexp.Regexp {
+	rows := patterns()
+	return rows[slices.IndexFunc(rows, func(p Pattern) bool { return p.ID == id })].Regexp
+}
+
 // parsePatterns reads the embedded table. Order is precedence, so rows stay as they are.
 func parsePatterns(text string) ([]Pattern, error) {
 	var rows []Pattern
@@ -80,8 +86,7 @@ func parsePatterns(text string) ([]Pattern, error) {
 type Finding struct {
 	*Pattern
 	Line   string   // fit for a screen
-	raw    string   // the line as it was printed
-	Groups []string // the submatches, Groups[0] the whole match
+	Groups []string // the submatches as they were printed, Groups[0] the whole match
 }
 
 // find looks for every pattern of the tool in the output, in table order.
@@ -108,8 +113,7 @@ func (e *Evidence) find() []Finding {
 
 // newFinding takes the line that the match lies in as the evidence.
 func newFinding(p *Pattern, text string, at []int) Finding {
-	line := lineAt(text, at[0], at[1])
-	return Finding{Pattern: p, Line: tool.Quote(line), raw: line, Groups: groups(text, at)}
+	return Finding{Pattern: p, Line: tool.Quote(lineAt(text, at[0], at[1])), Groups: groups(text, at)}
 }
 
 // findOwn looks for a message that decides even beside a good report. The
@@ -168,7 +172,8 @@ func (f *Finding) params() []fact.Param {
 	case "diag_no_events", "diag_not_started":
 		return []fact.Param{fact.Name(Untraced, f.Groups[1])}
 	case "ncu_metrics_absent":
-		if names, whole := absentMetrics(f.raw); whole {
+		names := strings.Split(strings.TrimSpace(f.Groups[2]), ", ")
+		if strconv.Itoa(len(names)) == f.Groups[1] { // else the list was cut short
 			return []fact.Param{fact.Names(Absent, fact.KindMetric, names)}
 		}
 	}
@@ -184,15 +189,14 @@ func (f *Finding) fact() fact.Fact {
 const (
 	// of NoEvents and NotStarted: what a process did not let nsys trace, "CUDA" or "NVTX"
 	Untraced = "untraced"
-	// of metricsAbsent: the counters that a machine does not have; absent where the list was cut
+	// of ncu_metrics_absent: the counters that a machine does not have; absent where the list was cut
 	Absent = "absent"
 )
 
 // Codes of messages that other packages look at.
 const (
-	NoEvents      fact.Code = "diag_no_events"
-	NotStarted    fact.Code = "diag_not_started"
-	metricsAbsent fact.Code = "ncu_metrics_absent"
+	NoEvents   fact.Code = "diag_no_events"
+	NotStarted fact.Code = "diag_not_started"
 )
 
 // Recognize is the fact for a line that a profiler has printed or stored in its
@@ -213,23 +217,6 @@ func MessageOf(text string) fact.Fact {
 		return f
 	}
 	return fact.New(warnDiagnostic, vendorLine(text))
-}
-
-// metricList is how ncu lists the counters that a machine does not have.
-var metricList = regexp.MustCompile(`Unable to access the following (\d+) metrics?: (.+)$`)
-
-// absentMetrics are the counters that a message of ncu lists as absent. Whole is
-// false for a list that was cut short.
-func absentMetrics(line string) (names []string, whole bool) {
-	m := metricList.FindStringSubmatch(line)
-	if m == nil {
-		return nil, false
-	}
-	names = strings.Split(m[2], ", ")
-	for i := range names {
-		names[i] = strings.TrimSpace(names[i])
-	}
-	return names, strconv.Itoa(len(names)) == m[1]
 }
 
 // lineAt is the line in which a match begins, or the whole match where that

@@ -172,7 +172,7 @@ func TestRescue(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := Run(t.Context(), c)
-			if r.Outcome.Kind != k.want || r.Attempts[0].Rescued != (k.want == WithWarnings) {
+			if r.Outcome.Kind != k.want {
 				t.Fatalf("%s\n%s", r.Outcome.Kind, r.Outcome.explain())
 			}
 			if !slices.ContainsFunc(r.Outcome.Warnings, func(w Warning) bool { return strings.Contains(message.Text(w.Fact), k.warning) }) {
@@ -205,8 +205,8 @@ func TestRetries(t *testing.T) {
 			if r.Outcome.Kind != k.want || len(r.Attempts) != k.attempts {
 				t.Fatalf("%s after %d attempts", r.Outcome.Kind, len(r.Attempts))
 			}
-			for i, a := range r.Attempts {
-				if a.Number != i+1 || a.Outcome.Kind == "" || a.Seconds <= 0 {
+			for _, a := range r.Attempts {
+				if a.Outcome.Kind == "" || a.Seconds <= 0 {
 					t.Errorf("attempt %+v", a)
 				}
 				if _, err := os.Stat(a.Stdout); err != nil {
@@ -271,7 +271,7 @@ func TestCheckersAndDiagnostics(t *testing.T) {
 	t.Run("dropped events", func(t *testing.T) {
 		c := base(t)
 		c.Diagnostics = func(context.Context, string) ([]Diagnostic, error) {
-			return []Diagnostic{{"Injection", "Warning", "CUPTI dropped 12 records"}, {"Analysis", "Info", "Profiling has started."}, {"Analysis", "Error", "something new"}}, nil
+			return []Diagnostic{{"Warning", "CUPTI dropped 12 records"}, {"Info", "Profiling has started."}, {"Error", "something new"}}, nil
 		}
 		o := Run(t.Context(), c).Outcome
 		if o.Kind != WithWarnings || len(o.Warnings) != 2 || o.Warnings[0].Code != "diag_dropped" || o.Warnings[1].Text(VendorText) != "something new" {

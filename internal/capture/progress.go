@@ -35,9 +35,6 @@ type Progress struct {
 	Done, Expected int
 	Pass           int // of application replay
 	ETA            time.Duration
-
-	CPU       time.Duration
-	Processes int
 }
 
 // String is the progress as one line.
@@ -168,7 +165,7 @@ func (k *tracker) ncu(text string) {
 
 // tick is called about four times a second; it emits about once a second.
 func (k *tracker) tick(t tool.Tick) {
-	k.now.Elapsed, k.now.CPU, k.now.Processes = t.Elapsed, t.CPU, t.Processes
+	k.now.Elapsed = t.Elapsed
 	switch {
 	case t.Stopping && k.now.Stage != Reporting && k.now.Stage != Finished:
 		k.now.Stage = Stopping

@@ -72,7 +72,7 @@ func TestReadDiagnostics(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%v %+v", err, list)
 	}
-	if d := list[0]; d.Source != "Analysis" || d.Level != "Warning" || d.Text != `No CUDA events collected. Does the "process" use CUDA?` {
+	if d := list[0]; d.Level != "Warning" || d.Text != `No CUDA events collected. Does the "process" use CUDA?` {
 		t.Errorf("%+v", d)
 	}
 }

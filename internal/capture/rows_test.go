@@ -97,7 +97,7 @@ func madeUp(t *testing.T, source string) Evidence {
 		case "empty":
 			e.Expect.Tables, e.Content = []string{arg}, &Content{Launches: 1}
 		case "diag":
-			e.Diagnostics, e.Stdout = []Diagnostic{{"Injection", "Warning", text}}, ""
+			e.Diagnostics, e.Stdout = []Diagnostic{{"Warning", text}}, ""
 		case "stderr":
 			e.Stderr, e.Stdout = text, ""
 		case "gated":
