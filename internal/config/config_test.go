@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"reflect"
 	"strings"
@@ -91,6 +92,34 @@ func TestNodeAccess(t *testing.T) {
 	}
 	if got := strings.Join(Keys(cfg.Root), " "); got != "b i big f s n m m.k l l.0 r" {
 		t.Errorf("keys %s", got)
+	}
+}
+
+// Goroutines may share a tree, so looking a key up changes nothing: every large mapping
+// has its index from the start.
+func TestLookupChangesNothing(t *testing.T) {
+	var text strings.Builder
+	for i := range 3 * indexFrom {
+		fmt.Fprintf(&text, "k%d: %d\n", i, i)
+	}
+	cfg := mustCompose(t, map[string]string{"config.yaml": text.String() + "small: {a: 1}\n"}, "~k3", "+new=1")
+	resolved, err := cfg.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := cfg.View(true, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tree := range map[string]*Node{"composed": cfg.Root, "resolved": resolved, "view": view} {
+		for i, e := range tree.entries {
+			if got, ok := tree.index[keyOf(e.Key)]; !ok || got != i {
+				t.Errorf("%s: the index has %d, %v for key %d, %s", name, got, ok, i, pyStr(e.Key))
+			}
+		}
+		if len(tree.index) != len(tree.entries) || tree.Get("small").index != nil || tree.Get("k3") != nil || tree.Get("new") == nil {
+			t.Errorf("%s: %d keys, %d in the index", name, len(tree.entries), len(tree.index))
+		}
 	}
 }
 

@@ -2,7 +2,9 @@ package config
 
 import (
 	"iter"
+	"maps"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -61,15 +63,15 @@ type Entry struct {
 }
 
 // Node is a value of a configuration tree: a scalar, a mapping or a list.
-// Nodes that Compose and Resolve return must not be changed.
-// A lookup in a large mapping builds its index, so goroutines that share a tree need a lock.
+// Nodes that Compose and Resolve return must not be changed; goroutines may share
+// them.
 type Node struct {
 	kind Kind
 	// a scalar: true or false, decimal digits, Python's repr of a float, or the string itself
 	text string
 	// of a Map, in the order in which keys first came; a merge keeps the place of a key
 	entries []Entry
-	index   map[nodeKey]int // entries by key; nil in small maps
+	index   map[nodeKey]int // entries by key; nil for fewer than indexFrom of them
 	items   []*Node
 	origin  Origin
 	parent  *Node // the map or list that holds the node
@@ -225,27 +227,28 @@ func newTexts(texts []string) *Node {
 	return list
 }
 
-// find gives the place of a key, -1 where it is not there. Large mappings keep an
-// index, so that a file of any size is read in linear time.
+// find gives the place of a key, -1 if it is not there. It changes nothing.
 func (n *Node) find(k nodeKey) int {
-	if len(n.entries) < indexFrom {
-		for i, e := range n.entries {
-			if k == keyOf(e.Key) {
-				return i
-			}
-		}
-		return -1
-	}
 	if n.index == nil {
-		n.index = make(map[nodeKey]int, len(n.entries))
-		for i, e := range n.entries {
-			n.index[keyOf(e.Key)] = i
-		}
+		return slices.IndexFunc(n.entries, func(e Entry) bool { return k == keyOf(e.Key) })
 	}
 	if i, ok := n.index[k]; ok {
 		return i
 	}
 	return -1
+}
+
+// reindex makes the index of a large mapping, so that a file of any size is read in
+// linear time.
+func (n *Node) reindex() {
+	n.index = nil
+	if len(n.entries) < indexFrom {
+		return
+	}
+	n.index = make(map[nodeKey]int, len(n.entries))
+	for i, e := range n.entries {
+		n.index[keyOf(e.Key)] = i
+	}
 }
 
 // child gives the value of a key, nil where it is not there.
@@ -265,9 +268,11 @@ func (n *Node) put(key, value *Node) {
 		return
 	}
 	n.entries = append(n.entries, Entry{key, value})
-	if n.index != nil {
-		n.index[k] = len(n.entries) - 1
+	if n.index == nil {
+		n.reindex()
+		return
 	}
+	n.index[k] = len(n.entries) - 1
 }
 
 // putText is put for a key that is a string.
@@ -278,7 +283,7 @@ func (n *Node) putText(key string, value *Node) { n.put(newText(key), value) }
 func (n *Node) remove(k nodeKey) {
 	if i := n.find(k); i >= 0 {
 		n.entries = append(n.entries[:i:i], n.entries[i+1:]...)
-		n.index = nil
+		n.reindex()
 	}
 }
 
@@ -307,7 +312,7 @@ func (n *Node) children() iter.Seq[*Node] {
 // clone copies the tree below n. The copy has no parent.
 func (n *Node) clone() *Node {
 	c := *n
-	c.parent, c.index = nil, nil
+	c.parent, c.index = nil, maps.Clone(n.index)
 	if n.entries != nil {
 		c.entries = make([]Entry, len(n.entries))
 		for i, e := range n.entries {

@@ -255,8 +255,7 @@ func (r *resolver) content(n *Node, active map[*Node]bool) (*Node, error) {
 		if err != nil {
 			return nil, at(err, e.Value)
 		}
-		child.parent = out
-		out.entries = append(out.entries, Entry{e.Key, child})
+		out.put(e.Key, child)
 	}
 	for _, item := range v.items {
 		child, err := r.content(item, active)

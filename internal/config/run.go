@@ -171,6 +171,7 @@ func (c *Config) View(resolve, hydra bool) (*Node, error) {
 	}
 	all := newMap()
 	all.entries = append([]Entry{{Key: newText("hydra"), Value: own}}, root.entries...)
+	all.reindex()
 	return all, nil
 }
 

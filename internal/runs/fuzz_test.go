@@ -62,6 +62,7 @@ func FuzzParseGPUs(f *testing.F) {
 // FuzzReadFolder: whatever the small files of a run hold, they are read or refused.
 func FuzzReadFolder(f *testing.F) {
 	f.Add("time,step\n", `{"schema":2,"name":"a","stamp":{"inode":1},"summary":{"id":"a"}}`, `{"tags":["a"]}`)
+	f.Add("", "", `{"tags":null}`)
 	f.Fuzz(func(t *testing.T, conditions, index, tags string) {
 		dir := t.TempDir()
 		for name, text := range map[string]string{ConditionsName: conditions, indexName: index, tagsName: tags} {
@@ -69,7 +70,7 @@ func FuzzReadFolder(f *testing.F) {
 		}
 		_, _ = ReadConditions(dir)
 		_, _ = readIndex(dir)
-		if got := ReadTags(dir); got.check() != nil {
+		if got := ReadTags(dir); got.check() != nil || got.Tags == nil {
 			t.Errorf("%+v", got)
 		}
 	})

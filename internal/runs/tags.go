@@ -26,14 +26,15 @@ type Tags struct {
 	Comment string   `json:"comment"`
 }
 
-// ReadTags reads those of a run; none where nobody wrote any, or where they cannot
-// be read: they are for people.
-// A file that breaks the limits counts as none, too.
+// ReadTags reads those of a run. They are for people: a file that cannot be read or
+// that breaks the limits counts as none. Tags is never nil.
 func ReadTags(dir string) Tags {
-	t := Tags{Tags: []string{}}
-	data, err := readRegular(filepath.Join(dir, tagsName), maxManifest)
-	if err != nil || json.Unmarshal(data, &t) != nil || t.check() != nil {
-		return Tags{Tags: []string{}}
+	var t Tags
+	if readInto(filepath.Join(dir, tagsName), json.Unmarshal, &t) != nil || t.check() != nil {
+		t = Tags{}
+	}
+	if t.Tags == nil {
+		t.Tags = []string{}
 	}
 	return t
 }
