@@ -15,7 +15,8 @@ import (
 	"github.com/deepprof/deepprof/internal/sqlite"
 )
 
-// Kind names a format.
+// Kind names a format. That of a JSON file that deepprof knows is the usual name of
+// such a file.
 type Kind string
 
 const (
@@ -60,10 +61,9 @@ type Format struct {
 	Description string // with its article: "an SQLite file"
 	Holds       Holds
 
-	magic string                  // how it begins; "" where match decides
-	match func(head *sample) bool // nil where magic decides
-	name  string                  // the name by which a JSON file is taken where its keys do not tell
-	exts  []string                // endings of names of such files, in lower case; nil where names say nothing
+	magic string                  // how it begins; "" if match decides
+	match func(head *sample) bool // nil if magic decides
+	exts  []string                // endings of names of such files, in lower case; nil if names say nothing
 }
 
 // NcuMagic begins every report of Nsight Compute, NsysMagic every one of Nsight
@@ -74,11 +74,14 @@ const (
 	NsysMagic = "NVIDIA Tegra Profiler Report "
 )
 
-// RunManifest makes a folder a run by being in it.
-const RunManifest = "run.json"
-
-// packIndex is the first member of a pack.
-const packIndex = "pack.json"
+// Names of files that say what they are by their name: RunManifest makes a folder a
+// run, PackIndex is the first member of a pack, and CommandLine holds the command of a
+// step of a run. The other names of a run are in the layout of package runs.
+const (
+	RunManifest = "run.json"
+	PackIndex   = "pack.json"
+	CommandLine = "cmd.txt"
+)
 
 // formats are tried in order.
 var formats = []Format{
@@ -89,14 +92,14 @@ var formats = []Format{
 	{Kind: CutStream, Description: "the raw stream of a capture that was cut off", magic: "\x00\xff\x00\xff\x00\xff\x00\xff"},
 	{Kind: Parquet, Description: "a Parquet file", magic: "PAR1", exts: []string{".parquet"}},
 	{Kind: Pack, Description: "a packed run", Holds: Captures, match: func(s *sample) bool {
-		return bytes.HasPrefix(s.head, []byte(packIndex+"\x00")) && len(s.head) > 262 && string(s.head[257:262]) == "ustar"
+		return bytes.HasPrefix(s.head, []byte(PackIndex+"\x00")) && len(s.head) > 262 && string(s.head[257:262]) == "ustar"
 	}},
-	{Kind: Result, Description: "a result of deepprof (result.json)", Holds: Facts, match: keys("schema", "deepprof_version"), name: "result.json"},
-	{Kind: Targets, Description: "the launches chosen for ncu (targets.json)", Holds: Facts, match: keys("schema", "timeline", "limits"), name: "targets.json"},
-	{Kind: Operators, Description: "operators of the torch profiler (operators.json)", Holds: Facts, match: keys("schema", "activities"), name: "operators.json"},
-	{Kind: Metrics, Description: "what the workload measured of itself (metrics.json)", Holds: Facts, match: keys("schema", "complete", "stage"), name: "metrics.json"},
-	{Kind: Flops, Description: "counted FLOPs (flops.json)", Holds: Facts, match: keys("schema", "model", "shape"), name: "flops.json"},
-	{Kind: ModelConfig, Description: "the configuration of a model (config.json)", Holds: Facts, match: keys("model_type"), name: "config.json"},
+	{Kind: Result, Description: "a result of deepprof (result.json)", Holds: Facts, match: keys("schema", "deepprof_version")},
+	{Kind: Targets, Description: "the launches chosen for ncu (targets.json)", Holds: Facts, match: keys("schema", "timeline", "limits")},
+	{Kind: Operators, Description: "operators of the torch profiler (operators.json)", Holds: Facts, match: keys("schema", "activities")},
+	{Kind: Metrics, Description: "what the workload measured of itself (metrics.json)", Holds: Facts, match: keys("schema", "complete", "stage")},
+	{Kind: Flops, Description: "counted FLOPs (flops.json)", Holds: Facts, match: keys("schema", "model", "shape")},
+	{Kind: ModelConfig, Description: "the configuration of a model (config.json)", Holds: Facts, match: keys("model_type")},
 	{Kind: JSON, Description: "JSON", match: func(s *sample) bool { return s.json }},
 	{Kind: NcuCSV, Description: "CSV of ncu", Holds: Table, match: func(s *sample) bool { return s.text && bytes.Contains(s.head, []byte(`"ID","Process ID",`)) }},
 	{Kind: NsysCSV, Description: "CSV of nsys stats", Holds: Table, match: func(s *sample) bool {
@@ -144,8 +147,8 @@ func recognize(head []byte, name string) Format {
 			if f.Kind != JSON && (f.Kind != Unknown || !s.text) {
 				return f
 			}
-			// Its reader says what is wrong with it.
-			if i := slices.IndexFunc(formats, func(f Format) bool { return f.name != "" && strings.HasSuffix(s.name, f.name) }); i >= 0 {
+			// Its keys do not tell: the name does, and its reader says what is wrong with it.
+			if i := slices.IndexFunc(formats, func(f Format) bool { return f.Kind.isName() && strings.HasSuffix(s.name, string(f.Kind)) }); i >= 0 {
 				return formats[i]
 			}
 			return f
@@ -153,6 +156,9 @@ func recognize(head []byte, name string) Format {
 	}
 	panic("the last row matches everything")
 }
+
+// isName tells a kind that is the name of a file.
+func (k Kind) isName() bool { return strings.HasSuffix(string(k), ".json") }
 
 // Of tells the kind of a file by its first bytes.
 // A compressed head is Unknown here: Recognize looks through compressions.

@@ -92,7 +92,7 @@ func (v *Values) Content(name string, data []byte) ([]byte, error) {
 		return []byte(v.Clean(string(data))), nil
 	case ext == ".yaml" && isText(data):
 		return v.yaml(data), nil
-	case filepath.Base(name) == "cmd.txt" && isText(data):
+	case filepath.Base(name) == format.CommandLine && isText(data):
 		return []byte(strings.Join(v.Args(strings.SplitAfter(string(data), "\n")), "")), nil
 	case slices.Contains([]string{".log", ".txt", ".md", ".csv", ".html", ".svg"}, ext) && isText(data):
 		if ext == ".log" || ext == ".txt" {

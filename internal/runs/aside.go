@@ -99,11 +99,11 @@ func (r *Run) moveAside(step, folder, aside string, names []string) error {
 	})
 }
 
-// Move gives files of a step other names, in the manifest too. What is not
+// move gives files of a step other names, in the manifest too. What is not
 // there is passed over.
 // Paths are relative to the run, with slashes; folders are made as needed.
 // Moves are made in no fixed order, so none may need another.
-func (r *Run) Move(step string, to map[string]string) error {
+func (r *Run) move(step string, to map[string]string) error {
 	for from, name := range to {
 		if !localPath(from) || !localPath(name) {
 			return fmt.Errorf("move %q to %q: the path leaves the run directory", from, name)
@@ -146,7 +146,7 @@ func (r *Run) SetAsideStep(step string, folders, files []string) (asides []strin
 	for _, file := range files {
 		moves[file] = folders[0] + "/" + file
 	}
-	if err := r.Move(step, moves); err != nil {
+	if err := r.move(step, moves); err != nil {
 		return nil, err
 	}
 	for _, folder := range folders {
@@ -174,7 +174,7 @@ func (r *Run) SetAsideReports(step string) error {
 	for _, f := range s.Files() {
 		moves[f.Path] = to + "/" + f.Path
 	}
-	return r.Move(step, moves)
+	return r.move(step, moves)
 }
 
 // CapturedAt is when the first capture of a recording was made.

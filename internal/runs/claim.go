@@ -226,15 +226,15 @@ func noLocks(err error) bool {
 	return errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOTSUP)
 }
 
-// Liveness says whether the process that owns a run is still there.
-type Liveness int
+// ownerState says whether the process that owns a run is still there.
+type ownerState int
 
-// Unknown is a run of another machine on a shared file system whose lock
+// ownerUnknown is a run of another machine on a shared file system whose lock
 // cannot be trusted from here; it is treated as running.
 const (
-	Unknown Liveness = iota
-	Alive
-	Dead
+	ownerUnknown ownerState = iota
+	ownerAlive
+	ownerDead
 )
 
 // self identifies this process.
@@ -285,29 +285,29 @@ func parseStart(stat []byte) (uint64, error) {
 // says from what. The lock decides where it is held; a free lock on this boot
 // is cross-checked with the process, because some network file systems grant
 // every lock.
-// why is for people. It is nil for Alive, and for a run that has ended.
-func liveness(dir string, m *Manifest) (state Liveness, why error) {
+// why is for people. It is nil for ownerAlive, and for a run that has ended.
+func liveness(dir string, m *Manifest) (state ownerState, why error) {
 	if m.Status != StatusRunning {
-		return Dead, nil
+		return ownerDead, nil
 	}
 	held, err := lockHeld(dir)
 	if held {
-		return Alive, nil
+		return ownerAlive, nil
 	}
 	o := m.Owner
 	here := bootID()
 	switch {
 	case o.BootID != "" && o.BootID == here:
 		if start, serr := processStart(o.PID); serr == nil && start == o.Start {
-			return Alive, nil
+			return ownerAlive, nil
 		}
-		return Dead, fmt.Errorf("process %d is gone", o.PID)
+		return ownerDead, fmt.Errorf("process %d is gone", o.PID)
 	case o.BootID != "" && here != "" && sameHost(o.Host):
-		return Dead, errors.New("the machine was restarted since")
+		return ownerDead, errors.New("the machine was restarted since")
 	case err == nil && o.BootID == "":
-		return Dead, errors.New("no process holds its lock")
+		return ownerDead, errors.New("no process holds its lock")
 	default:
-		return Unknown, fmt.Errorf("started on host %s; whether it still runs cannot be told from here", cmp.Or(o.Host, "(unknown)"))
+		return ownerUnknown, fmt.Errorf("started on host %s; whether it still runs cannot be told from here", cmp.Or(o.Host, "(unknown)"))
 	}
 }
 

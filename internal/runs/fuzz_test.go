@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/deepprof/deepprof/internal/format"
 )
 
 // FuzzExtract: whatever the archive in a pack holds, nothing outside the folder
@@ -17,7 +19,7 @@ func FuzzExtract(f *testing.F) {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)
 		index := `{"schema":1,"files":[{"path":"run.json","size":2,"sha256":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},{"path":"` + name + `","size":2}]}`
-		for _, m := range []struct{ name, text string }{{packIndex, index}, {packRoot + "run.json", "{}"}, {packRoot + name, "{}"}} {
+		for _, m := range []struct{ name, text string }{{format.PackIndex, index}, {packRoot + "run.json", "{}"}, {packRoot + name, "{}"}} {
 			if err := w.WriteHeader(&tar.Header{Name: m.name, Size: int64(len(m.text)), Mode: 0o644}); err != nil {
 				f.Fatal(err)
 			}

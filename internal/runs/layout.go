@@ -56,9 +56,9 @@ const (
 	// show all of it. Only its owner can read it; no pack, recording, report or
 	// manifest has it.
 	PrivateName    = "private.json"
-	TargetsName    = "targets.json"   // the launches that are counted, and why
-	ConditionsName = "conditions.csv" // clocks, power and throttle reasons while steps ran
-	ResultName     = "result.json"    // an analysis.Result
+	TargetsName    = string(format.Targets) // the launches that are counted, and why
+	ConditionsName = "conditions.csv"       // clocks, power and throttle reasons while steps ran
+	ResultName     = string(format.Result)  // an analysis.Result
 	PageName       = "report.html"
 	tagsName       = "tags.json" // what people wrote about the run
 )
@@ -119,7 +119,7 @@ func CountersCSV(n int) string {
 
 // Files in the folder of a step, or of a start of the workload within it.
 const (
-	CommandName = "cmd.txt"
+	CommandName = format.CommandLine
 	StdoutName  = "stdout.log"
 	StderrName  = "stderr.log"
 	GatesName   = "gates.json" // of annotation, while ncu runs
@@ -128,9 +128,9 @@ const (
 
 	// Of a shipped session.
 	SpecName        = "spec.json" // what it is told
-	MetricsName     = "metrics.json"
-	OperatorsName   = "operators.json"
-	FlopsName       = "flops.json"
+	MetricsName     = string(format.Metrics)
+	OperatorsName   = string(format.Operators)
+	FlopsName       = string(format.Flops)
 	ErrorName       = "error.json"
 	PredictionsName = "predictions.jsonl"
 	TraceName       = "trace.json.gz"

@@ -190,8 +190,8 @@ func summarize(r *Run) Summary {
 
 // seen is the state to show: a step left running by a process that is gone was
 // interrupted.
-func (s *Step) seen(l Liveness, run Status) State {
-	if s.State == StateRunning && (run != StatusRunning || l == Dead) {
+func (s *Step) seen(l ownerState, run Status) State {
+	if s.State == StateRunning && (run != StatusRunning || l == ownerDead) {
 		return StateInterrupted
 	}
 	return s.State

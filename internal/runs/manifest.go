@@ -39,8 +39,8 @@ const (
 var Statuses = []Status{StatusRunning, StatusDone, StatusFailed, StatusInterrupted}
 
 // seen is the status to show: running without a process is interrupted.
-func (s Status) seen(l Liveness) Status {
-	if s == StatusRunning && l == Dead {
+func (s Status) seen(l ownerState) Status {
+	if s == StatusRunning && l == ownerDead {
 		return StatusInterrupted
 	}
 	return s

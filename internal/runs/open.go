@@ -119,7 +119,7 @@ func lockDir(ctx context.Context, dir string) (*Run, error) {
 		return nil, err
 	}
 	// The manifest may have changed between the first read and the lock.
-	if r.m, err = ReadManifest(r.dir); err == nil && r.m.Status == StatusRunning && (r.liveness == Unknown && !stale || processAlive(r.m.Owner)) {
+	if r.m, err = ReadManifest(r.dir); err == nil && r.m.Status == StatusRunning && (r.liveness == ownerUnknown && !stale || processAlive(r.m.Owner)) {
 		err = fmt.Errorf("%w (%s)", ErrRunning, cmp.Or(r.note, fmt.Sprintf("process %d", r.m.Owner.PID)))
 	}
 	if err != nil {
@@ -127,7 +127,7 @@ func lockDir(ctx context.Context, dir string) (*Run, error) {
 		lock.Close()
 		return nil, err
 	}
-	r.lock, r.claim, r.liveness, r.note = lock, claim, Alive, ""
+	r.lock, r.claim, r.liveness, r.note = lock, claim, ownerAlive, ""
 	return r, nil
 }
 

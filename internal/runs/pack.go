@@ -29,10 +29,9 @@ const PackSchemaVersion = 1
 // PackExt is the usual ending of a pack's name.
 const PackExt = ".deepprof.tar.zst"
 
-const (
-	packIndex = "pack.json" // first member of the archive
-	packRoot  = "run/"      // folder of the members that are the run's files
-)
+// packRoot is the folder of the members that are the run's files; format.PackIndex
+// comes before them.
+const packRoot = "run/"
 
 // PackIndex is the manifest of hashes at the head of a pack.
 type PackIndex struct {
@@ -281,7 +280,7 @@ func (p *packer) manifest(ctx context.Context, files map[string]File) (packEntry
 	m.Pack = &PackNote{Created: p.index.Created, Stripped: p.o.StripCubins, Redacted: p.o.Redact}
 	for i := range m.Steps {
 		s := &m.Steps[i]
-		s.State = s.seen(Dead, m.Status)
+		s.State = s.seen(ownerDead, m.Status)
 		for j := range s.Attempts {
 			for k := range s.Attempts[j].Files {
 				f := &s.Attempts[j].Files[k]
@@ -359,7 +358,7 @@ func writeMembers(ctx context.Context, t *tar.Writer, index PackIndex) error {
 	if err != nil {
 		return err
 	}
-	if err := t.WriteHeader(member(packIndex, int64(len(head)), index.Created)); err != nil {
+	if err := t.WriteHeader(member(format.PackIndex, int64(len(head)), index.Created)); err != nil {
 		return err
 	}
 	if _, err := t.Write(head); err != nil {

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/redact/planted"
 	"github.com/deepprof/deepprof/internal/sqlite"
@@ -310,7 +311,7 @@ func forge(t *testing.T, index any, members ...*tar.Header) string {
 	w := tar.NewWriter(z)
 	head, err := json.Marshal(index)
 	must(t, err)
-	must(t, w.WriteHeader(&tar.Header{Name: packIndex, Size: int64(len(head)), Mode: 0o644, Typeflag: tar.TypeReg}))
+	must(t, w.WriteHeader(&tar.Header{Name: format.PackIndex, Size: int64(len(head)), Mode: 0o644, Typeflag: tar.TypeReg}))
 	_, err = w.Write(head)
 	must(t, err)
 	for _, h := range members {

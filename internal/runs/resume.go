@@ -35,7 +35,7 @@ func PlanResume(ctx context.Context, r *Run) (ResumePlan, error) {
 }
 
 // Steps are visited in order, and a step needs only steps before it.
-func planResume(m *Manifest, l Liveness, problem func(File) fact.Fact) ResumePlan {
+func planResume(m *Manifest, l ownerState, problem func(File) fact.Fact) ResumePlan {
 	p := ResumePlan{Kept: []string{}, Redo: []string{}}
 	for i := range m.Steps {
 		s := &m.Steps[i]

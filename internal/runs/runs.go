@@ -97,7 +97,7 @@ type Run struct {
 	m        Manifest
 	lock     *flock.Flock // held while this process may write; nil when reading
 	claim    *claim       // with the lock
-	liveness Liveness
+	liveness ownerState
 	note     string
 	cleanup  func() error
 	secrets  *redact.Values // removed from every file that is written or entered
@@ -162,7 +162,7 @@ func build(tmp, dir string, m Manifest, o CreateOptions) (*Run, error) {
 	} else if !ok {
 		return nil, ErrRunning
 	}
-	r := &Run{dir: tmp, m: m, lock: lock, claim: newClaim(tmp), liveness: Alive, secrets: o.Secrets}
+	r := &Run{dir: tmp, m: m, lock: lock, claim: newClaim(tmp), liveness: ownerAlive, secrets: o.Secrets}
 	if err := errors.Join(r.claim.create(), r.fill(o.Files)); err != nil {
 		lock.Close()
 		return nil, err

@@ -217,14 +217,14 @@ func TestLivenessWithoutLock(t *testing.T) {
 	other.Host = "some-other-host"
 	for name, c := range map[string]struct {
 		owner Owner
-		want  Liveness
+		want  ownerState
 	}{
-		"alive":              {me, Alive},
-		"pid used again":     {gone, Dead},
-		"machine restarted":  {reboot, Dead},
-		"another machine":    {other, Unknown},
-		"nothing is known":   {Owner{}, Unknown},
-		"known host no boot": {Owner{PID: 1, Host: me.Host}, Unknown},
+		"alive":              {me, ownerAlive},
+		"pid used again":     {gone, ownerDead},
+		"machine restarted":  {reboot, ownerDead},
+		"another machine":    {other, ownerUnknown},
+		"nothing is known":   {Owner{}, ownerUnknown},
+		"known host no boot": {Owner{PID: 1, Host: me.Host}, ownerUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := Manifest{Status: StatusRunning, Owner: c.owner}
@@ -235,7 +235,7 @@ func TestLivenessWithoutLock(t *testing.T) {
 	}
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, lockName), nil, 0o644))
-	if got, _ := liveness(dir, &Manifest{Status: StatusRunning}); got != Dead {
+	if got, _ := liveness(dir, &Manifest{Status: StatusRunning}); got != ownerDead {
 		t.Errorf("a free lock without owner: %v, want dead", got)
 	}
 }
@@ -305,7 +305,7 @@ func FuzzParseManifest(f *testing.F) {
 		if err := c.validate(); err != nil {
 			t.Errorf("the copy of a valid manifest is not: %v", err)
 		}
-		planResume(&c, Dead, func(File) fact.Fact { return fact.Fact{} })
+		planResume(&c, ownerDead, func(File) fact.Fact { return fact.Fact{} })
 	})
 }
 

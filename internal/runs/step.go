@@ -115,7 +115,7 @@ func (r *Run) Finish(status Status, reason fact.Fact) error {
 	os.Remove(r.Path(reserveName))
 	r.mu.Lock()
 	if err == nil {
-		r.liveness = Dead
+		r.liveness = ownerDead
 	}
 	r.mu.Unlock()
 	err = errors.Join(err, r.Close())

@@ -242,14 +242,14 @@ func extract(ctx context.Context, path, dir string, o UnpackOptions) error {
 func readPackIndex(t *tar.Reader, o UnpackOptions) (PackIndex, error) {
 	var index PackIndex
 	h, err := t.Next()
-	if err != nil || h.Name != packIndex || h.Typeflag != tar.TypeReg {
-		return index, fmt.Errorf("%w: it does not begin with %s", ErrNotRun, packIndex)
+	if err != nil || h.Name != format.PackIndex || h.Typeflag != tar.TypeReg {
+		return index, fmt.Errorf("%w: it does not begin with %s", ErrNotRun, format.PackIndex)
 	}
 	if h.Size > maxManifest {
-		return index, fmt.Errorf("%s is larger than %d bytes", packIndex, int64(maxManifest))
+		return index, fmt.Errorf("%s is larger than %d bytes", format.PackIndex, int64(maxManifest))
 	}
 	if err := json.NewDecoder(io.LimitReader(t, maxManifest)).Decode(&index); err != nil {
-		return index, fmt.Errorf("read %s: %w", packIndex, err)
+		return index, fmt.Errorf("read %s: %w", format.PackIndex, err)
 	}
 	if index.Schema > PackSchemaVersion || index.Schema < 1 {
 		return index, fmt.Errorf("pack of schema %d; this program reads up to %d", index.Schema, PackSchemaVersion)
