@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/compare"
-	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/report/html"
 	"github.com/deepprof/deepprof/internal/show"
@@ -72,12 +69,8 @@ type comparing struct {
 	self, all             bool
 	json, csv, md, github bool
 	html, junit, gitlab   string
-	// runs of each command for --run; 0 where it was not given
-	repeats int
-	// --ignore-blockers; timelines sets it too, where there is no driver
-	ignore bool
-	// Seed comes from its flag; check fills in the rest
-	options compare.Options
+	repeats               int  // runs of each command for --run; 0 if it was not given
+	ignore                bool // --ignore-blockers
 }
 
 // The flags of the sides and of what is compared are those of the view, which the
@@ -99,46 +92,37 @@ func (c *comparing) register() {
 	f.StringVar(&c.junit, "junit", "", "also write the rules as JUnit XML to `FILE`")
 	f.StringVar(&c.gitlab, "gitlab", "", "also write rules that did not pass as a GitLab code quality report to `FILE`")
 	f.BoolVar(&c.github, "github", false, "also print rules that did not pass as annotations of GitHub Actions")
-	f.Uint64Var(&c.options.Seed, "seed", 0, "of the bootstrap `N`")
+	f.Uint64Var(&c.asked.Seed, "seed", 0, "of the bootstrap `N`")
 	f.StringVar(&c.asked.Store, "store", c.asked.Store, "the `DIR` that holds runs and baselines")
 	c.config.register(f)
 }
 
 // run does what was asked for. Everything that is wrong ends with exit code 2
 // before anything is written.
-func (c *comparing) run(ctx context.Context, args []string) error {
-	rules, err := c.check(args)
-	if err != nil {
+func (c *comparing) run(ctx context.Context, args []string) (err error) {
+	if err := c.check(args); err != nil {
 		return err
 	}
-	loader := &show.SideLoader{Store: c.asked.Store, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
-		return analyzeFiles(ctx, "compare", paths)
-	}}
+	c.asked.Analyze = analyzeFiles
 	if c.self {
-		side, err := loader.Side(ctx, args)
+		noise, err := c.asked.Noise(ctx, args)
 		if err != nil {
 			return cannotCompare(err)
 		}
-		noise, err := compare.Self(side, c.options)
-		if err != nil {
-			return usage(err)
-		}
 		return c.printNoise(noise)
 	}
-	base, fresh, err := c.sides(ctx, loader, args)
+	var base, fresh []compare.Run
+	var made *compare.Comparison
+	if c.repeats > 0 {
+		if base, fresh, err = c.measure(ctx, args); err == nil {
+			made, err = c.asked.Compare(base, fresh)
+		}
+	} else {
+		made, base, fresh, err = show.CompareSides(ctx, c.asked)
+	}
 	if err != nil {
 		return cannotCompare(err)
 	}
-	made, err := compare.Compare(base, fresh, c.options)
-	if err != nil {
-		return usage(err)
-	}
-	if len(rules) > 0 {
-		if err := made.Apply(rules); err != nil {
-			return usage(err)
-		}
-	}
-	c.asked.Keep(made) // after the rules, which see every row
 	if err := c.write(made, base, fresh); err != nil {
 		return err
 	}
@@ -171,41 +155,39 @@ func gateExit(g *compare.Gate) error {
 	return &failure{code: exitUsage}
 }
 
-// check reads the flags and the rules.
-// It reads no run and fills in c.options. Every error ends with exit code 2.
-func (c *comparing) check(args []string) ([]compare.Rule, error) {
-	options, err := c.asked.CompareOptions()
-	if err != nil {
-		return nil, err
-	}
-	options.Seed = c.options.Seed
-	c.options = options
+// check reads the flags and the rules into the request.
+// It reads no run. Every error ends with exit code 2.
+func (c *comparing) check(args []string) (err error) {
 	if n := count(c.json, c.csv, c.md); n > 1 {
-		return nil, usagef("compare: --json, --csv and --md exclude each other")
+		return usagef("compare: --json, --csv and --md exclude each other")
 	}
 	sides := len(c.asked.Base) > 0 || len(c.asked.New) > 0
 	switch {
 	case c.flags.Changed("run") && c.repeats < 1:
-		return nil, usagef("compare: --run %d: each command runs at least once; three times or more can tell anything", c.repeats)
+		return usagef("compare: --run %d: each command runs at least once; three times or more can tell anything", c.repeats)
 	case c.self && (sides || c.repeats > 0 || len(c.gates) > 0):
-		return nil, usagef("compare: --self measures one side; it goes without --base, --new, --run and --gate")
+		return usagef("compare: --self measures one side; it goes without --base, --new, --run and --gate")
 	case c.repeats > 0 && sides:
-		return nil, usagef("compare: --run makes both sides; it goes without --base and --new")
+		return usagef("compare: --run makes both sides; it goes without --base and --new")
 	case c.self && len(args) < 1:
-		return nil, usagef("compare: --self needs runs of one program")
+		return usagef("compare: --self needs runs of one program")
 	case c.self || c.repeats > 0:
 	case sides && (len(c.asked.Base) == 0 || len(c.asked.New) == 0):
-		return nil, usagef("compare: a side is empty; give both --base and --new")
+		return usagef("compare: a side is empty; give both --base and --new")
 	case sides && len(args) > 0:
-		return nil, usagef("compare: %q stands beside --base and --new; give it as one of them", args[0])
+		return usagef("compare: %q stands beside --base and --new; give it as one of them", args[0])
 	case !sides && len(args) != 2:
-		return nil, usagef("compare needs two sides, and got %d: deepprof compare BASE NEW; give several runs of a side with --base and --new", len(args))
+		return usagef("compare needs two sides, and got %d: deepprof compare BASE NEW; give several runs of a side with --base and --new", len(args))
+	case !sides:
+		c.asked.Base, c.asked.New = args[:1], args[1:]
 	}
-	rules, err := compare.LoadRules(c.gates)
-	if err != nil {
-		return nil, usagef("compare --gate: %w", err)
+	if _, err := c.asked.CompareOptions(); err != nil {
+		return err
 	}
-	return rules, nil
+	if c.asked.Rules, err = compare.LoadRules(c.gates); err != nil {
+		return usagef("compare --gate: %w", err)
+	}
+	return nil
 }
 
 // count is how many are true.
@@ -216,23 +198,6 @@ func count(flags ...bool) (n int) {
 		}
 	}
 	return n
-}
-
-// sides reads both, or runs them.
-// Samples keep the order in which runs were named, or were made.
-func (c *comparing) sides(ctx context.Context, l *show.SideLoader, args []string) (base, fresh []compare.Run, err error) {
-	if c.repeats > 0 {
-		return c.measure(ctx, l, args)
-	}
-	a, b := c.asked.Base, c.asked.New
-	if len(args) == 2 {
-		a, b = args[:1], args[1:]
-	}
-	if base, err = l.Side(ctx, a); err != nil {
-		return nil, nil, err
-	}
-	fresh, err = l.Side(ctx, b)
-	return base, fresh, err
 }
 
 // write writes the files that were asked for, all or none.
@@ -343,27 +308,22 @@ func baselineCommand() command {
 	}
 }
 
-// The same process given twice counts once, with a note.
 // args are the name and the runs. A baseline of that name is replaced.
 func setBaseline(ctx context.Context, s streams, store string, args []string) error {
 	if len(args) < 2 {
 		return usagef("baseline set %s: RUN is missing", args[0])
 	}
-	loader := &show.SideLoader{Store: store, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
-		return analyzeFiles(ctx, "baseline set", paths)
-	}}
-	side, err := loader.Side(ctx, args[1:])
+	r := show.NewRequest()
+	r.Store, r.Analyze = store, analyzeFiles
+	n, path, notes, err := r.SetBaseline(ctx, args[0], args[1:])
 	if err != nil {
 		return cannotCompare(err)
 	}
-	side, again := compare.Distinct(side)
-	if len(again) > 0 {
-		printLines(s, "note: ", []string{message.Text(compare.Repeated(again))})
+	printLines(s, "note: ", notes)
+	processes := fmt.Sprintf("%d processes", n)
+	if n == 1 {
+		processes = "1 process"
 	}
-	path, err := compare.SetBaseline(store, args[0], side)
-	if err != nil {
-		return usage(err)
-	}
-	_, err = fmt.Fprintf(s.out, "%s: %s, in %s\n", args[0], cmp.Or(map[int]string{1: "1 process"}[len(side)], fmt.Sprintf("%d processes", len(side))), path)
+	_, err = fmt.Fprintf(s.out, "%s: %s, in %s\n", args[0], processes, path)
 	return err
 }

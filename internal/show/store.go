@@ -6,12 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/compare"
-	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
-	"github.com/deepprof/deepprof/internal/suggest"
 )
 
 // A Listing is what is asked of a store. The zero value lists everything of no store: Store is
@@ -38,6 +35,9 @@ type Compared struct {
 	// MinEffect is the least change that counts, as a person writes it: 2%, or 0.02.
 	MinEffect  string
 	AcrossGPUs bool // sides on different GPUs are no error
+	// Rules are judged over every row, before Of leaves some out; none is no gate.
+	Rules []compare.Rule
+	Seed  uint64 // of the bootstrap; 0 is one of its own
 }
 
 // StoreViews are the questions to a store: its runs, its baselines, and a
@@ -145,68 +145,5 @@ func CompareView() View {
 			partialParam,
 		},
 		Tables: []report.Declared{report.CompareRowView}, answer: compareRuns,
-	}
-}
-
-// compareRuns has every row of the kinds that are asked for, and the differences of the sides
-// as notes.
-func compareRuns(ctx context.Context, r *Request) (*Answer, error) {
-	made, _, _, err := CompareSides(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	r.Keep(made)
-	t := report.CompareRowView.Table(made.Rows)
-	for _, d := range made.Differ {
-		t.Note(message.Text(d.Fact))
-	}
-	t.Note(message.Texts(made.Warnings)...)
-	return &Answer{Printable: t}, nil
-}
-
-// CompareOptions checks how a request wants its sides compared, before anything is read.
-// The error is a UsageError. Seed is left 0: only the command line sets it.
-func (r *Request) CompareOptions() (compare.Options, error) {
-	effect, err := compare.ParseEffect(r.MinEffect)
-	switch {
-	case err != nil:
-		return compare.Options{}, usagef("compare: --min-effect %w", err)
-	case r.Of != "" && !slices.Contains(compare.Kinds(), r.Of):
-		return compare.Options{}, usagef("compare: --of %q is no kind of row%s; kinds are %s", r.Of, suggest.DidYouMean(r.Of, compare.Kinds()), strings.Join(compare.Kinds(), ", "))
-	}
-	return compare.Options{MinEffect: effect, Partial: r.Partial, AcrossGPUs: r.AcrossGPUs}, nil
-}
-
-// CompareSides compares the two sides of a request, which it also returns: their first
-// results are drawn beside each other.
-func CompareSides(ctx context.Context, r *Request) (made *compare.Comparison, base, fresh []compare.Run, err error) {
-	options, err := r.CompareOptions()
-	switch {
-	case err != nil:
-		return nil, nil, nil, err
-	case len(r.Base) == 0 || len(r.New) == 0:
-		return nil, nil, nil, usagef("compare: a side is empty; give both base and new")
-	}
-	loader := &SideLoader{Store: r.Listing.Store, Resolve: r.Resolve, Analyze: func(ctx context.Context, paths []string) (*analysis.Result, error) {
-		return r.Analyze(ctx, "compare", paths)
-	}}
-	if base, err = loader.Side(ctx, r.Base); err != nil {
-		return nil, nil, nil, err
-	}
-	if fresh, err = loader.Side(ctx, r.New); err != nil {
-		return nil, nil, nil, err
-	}
-	made, err = compare.Compare(base, fresh, options)
-	if err != nil {
-		return nil, nil, nil, usage(err)
-	}
-	return made, base, fresh, nil
-}
-
-// Keep leaves the rows of the kind that was asked for. Rules and the headline were made of all
-// of them.
-func (c *Compared) Keep(made *compare.Comparison) {
-	if c.Of != "" {
-		made.Rows = slices.DeleteFunc(made.Rows, func(row compare.Row) bool { return string(row.Kind) != c.Of })
 	}
 }
