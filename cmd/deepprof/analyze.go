@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -13,7 +12,6 @@ import (
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
-	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
 	"github.com/deepprof/deepprof/internal/terminal"
@@ -124,35 +122,13 @@ func incomplete(r *analysis.Result, partial bool) error {
 	return nil
 }
 
-// analyzeFiles makes the result of what a view is asked to show.
-// It is the Analyzer that views, comparisons and the server share.
-// Kernels are sorted by the rules of ./conf and the shipped ones: --config-dir does not reach
-// it. Everything that was opened or unpacked is closed when it returns.
+// analyzeFiles is the Analyzer of every command; --config-dir does not reach it.
 func analyzeFiles(ctx context.Context, command string, paths []string) (*analysis.Result, error) {
-	in, err := show.OpenInput(ctx, command, readVersion().String(), paths)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Done()
-	return in.Result(ctx, (&configFlags{}).categories)
+	return show.AnalyzeFiles(readVersion().String())(ctx, command, paths)
 }
 
-// categories loads the rules that sort kernels from every folder of the
-// configuration.
-// Rules of the folders come before the shipped ones, in the order of the search path.
-func (c *configFlags) categories() (*analysis.Categories, error) {
-	var overlays []fs.FS
-	for _, source := range c.Sources() {
-		if source.Path != plan.ShippedTree {
-			overlays = append(overlays, source.FS)
-		}
-	}
-	list, err := analysis.LoadCategories(overlays...)
-	if err != nil {
-		return nil, usage(err)
-	}
-	return list, nil
-}
+// categories are the rules that sort kernels, of every folder of the configuration.
+func (c *configFlags) categories() (*analysis.Categories, error) { return show.Categories(&c.Composer) }
 
 // modelFlags are what analyze needs to count the work of a config.json.
 type modelFlags struct {

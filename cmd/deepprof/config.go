@@ -3,16 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/deepprof/deepprof/internal/config"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/report"
-	"github.com/deepprof/deepprof/internal/suggest"
+	"github.com/deepprof/deepprof/internal/show"
 	"github.com/deepprof/deepprof/internal/terminal"
 )
 
@@ -89,7 +87,7 @@ does that. Exit code 2 where composition fails.`,
 				printWarnings(s, composed.Warnings)
 				switch {
 				case *origin:
-					return showFormat(*asJSON).print(s, report.ValueView.Table(originsOf(root)))
+					return showFormat(*asJSON).print(s, report.ValueView.Table(show.Origins(root)))
 				case *asJSON:
 					_, err = s.out.Write(root.JSON(true))
 				default:
@@ -101,51 +99,20 @@ does that. Exit code 2 where composition fails.`,
 	}
 }
 
-// originsOf lists the values of a tree with the places they were written in.
-// A list and an empty mapping are one row each. Rows are in the order of the tree.
-func originsOf(root *config.Node) []report.Value {
-	var rows []report.Value
-	root.Walk(func(path string, n *config.Node) bool {
-		if path != "" && (n.Len() == 0 || n.Kind() == config.List) {
-			rows = append(rows, report.Value{Key: path, Value: n.JSON(false), Origin: n.Origin().String()})
-			return false
-		}
-		return true
-	})
-	return rows
-}
-
 // configGroupsCommand lists folders of the search path; an unknown group is exitUsage.
 func configGroupsCommand() command {
 	var c configFlags
 	return command{
 		use: "groups [GROUP]", short: "List the groups and their options with what each is for",
 		example: "  deepprof config groups\n  deepprof config groups pipeline/ncu",
+		args:    atMostOne,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			c.register(f)
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(_ context.Context, args []string) error {
-				if len(args) > 1 {
-					return usagef("config groups: unexpected argument %q", args[1])
-				}
-				sources := c.Sources()
-				for _, src := range sources {
-					if _, err := fs.Stat(src.FS, "."); err != nil {
-						return usagef("config folder %s: %w", src.Path, err)
-					}
-				}
-				var rows []report.Option
-				var names []string
-				for _, g := range config.Groups(sources) {
-					names = append(names, g.Name)
-					for _, o := range g.Options {
-						if len(args) == 0 || args[0] == g.Name {
-							rows = append(rows, report.Option{Group: g.Name, Option: o.Name, Comment: o.Comment, File: o.File})
-						}
-					}
-				}
-				if len(rows) == 0 && len(args) == 1 {
-					return usagef("config groups: no group %q%s", args[0], suggest.DidYouMean(args[0], names))
+				rows, err := show.ConfigGroups(&c.Composer, args...)
+				if err != nil {
+					return err
 				}
 				return showFormat(*asJSON).print(s, report.OptionView.Table(rows))
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/compare"
-	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/terminal"
@@ -56,11 +54,11 @@ unless --html names a page.`,
 				if *graphs && *from != "" {
 					return usagef("demo: --graphs and --from exclude each other")
 				}
-				recorded, done, err := openRecording(ctx, *from, bundled)
+				recorded, err := openRecording(ctx, *from, bundled)
 				if err != nil {
 					return err
 				}
-				defer done()
+				defer recorded.Close()
 				w, ctx := terminal.NewWatcher(ctx, s.err)
 				defer w.Stop()
 				o := runOptions(w)
@@ -72,28 +70,17 @@ unless --html names a page.`,
 	}
 }
 
-// openRecording opens a packed run, the bundled one where path is "".
-// The caller calls the function that comes back; the copy of a bundled recording is
-// removed as soon as it is unpacked.
+// openRecording opens a packed run; the bundled one if path is "".
 // A recording that cannot be opened ends with exit code 2.
-func openRecording(ctx context.Context, path string, bundled []byte) (*runs.Run, func(), error) {
+func openRecording(ctx context.Context, path string, bundled []byte) (*runs.Run, error) {
 	if path == "" {
-		f, err := os.CreateTemp("", format.TempName("demo")+"*"+runs.PackExt)
-		if err != nil {
-			return nil, nil, fmt.Errorf("unpack the recording: %w", err)
-		}
-		defer os.Remove(f.Name()) // it is unpacked by then
-		_, err = f.Write(bundled)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, nil, fmt.Errorf("unpack the recording: %w", err)
-		}
-		path = f.Name()
+		return runs.OpenData(ctx, bundled)
 	}
 	r, err := runs.Open(ctx, path)
 	if err != nil {
-		return nil, nil, usage(err)
+		return nil, usage(err)
 	}
-	return r, func() { r.Close() }, nil
+	return r, nil
 }
 
 // demoCompare compares the bundled baselines.

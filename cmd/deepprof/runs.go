@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -85,37 +85,6 @@ func runsListCommand() command {
 	}
 }
 
-// withRun opens the run that a person means.
-// The run is closed when do returns; a packed one is unpacked for that long.
-// ref is what runs.Resolve takes. An unknown run ends with exit code 2; an error of do passes.
-func withRun(ctx context.Context, store, ref string, do func(*runs.Run) error) error {
-	path, err := runs.Resolve(store, ref)
-	if err != nil {
-		return usage(err)
-	}
-	r, err := runs.Open(ctx, path)
-	if err != nil {
-		return usage(err)
-	}
-	return errors.Join(do(r), r.Close())
-}
-
-// verified says how many files were compared and how many are not there to be.
-// files are the rows of the manifest, none of which differs.
-func verified(files []runs.FileRow) string {
-	left := 0
-	for _, f := range files {
-		if !f.Omitted.IsZero() {
-			left++
-		}
-	}
-	text := fmt.Sprintf("verified: %d files have the size and hash that were recorded", len(files)-left)
-	if left > 0 {
-		text += fmt.Sprintf("; %d were left out of the pack", left)
-	}
-	return text
-}
-
 // runsShowCommand reads the manifest and the sizes of files; --verify reads every file
 // and ends with exitNo where one differs.
 func runsShowCommand() command {
@@ -127,37 +96,22 @@ func runsShowCommand() command {
 			verify := f.Bool("verify", false, "compare every file with its recorded hash; exit code 1 where one differs")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
-				return withRun(ctx, *store, args[0], func(r *runs.Run) error {
-					d := runs.Show(r)
-					var doubts []string
-					facts, err := analysis.AnnotationFacts(r.Dir())
-					if err != nil { // a damaged side file hides nothing else
-						doubts = append(doubts, err.Error())
-					}
-					d.Annotation = facts
-					var bad []runs.Warning
-					if *verify {
-						var err error
-						if bad, err = runs.Verify(ctx, r); err != nil {
-							return err
-						}
-						if len(bad) == 0 {
-							fmt.Fprintln(s.err, verified(d.Files))
-						}
-					}
-					worded := report.Run(&d, append(doubts, report.WordWarnings(bad)...)...)
-					write := func() error { return report.WriteRun(s.out, worded) }
-					if *asJSON {
-						write = func() error { return printJSON(s.out, worded) }
-					}
-					if err := write(); err != nil {
-						return err
-					}
-					if len(bad) > 0 {
-						return answerNo()
-					}
-					return nil
-				})
+				d, err := show.DescribeRun(ctx, *store, args[0], *verify)
+				if err != nil {
+					return err
+				}
+				if d.Verified != "" {
+					fmt.Fprintln(s.err, d.Verified)
+				}
+				if *asJSON {
+					err = printJSON(s.out, d.RunDetail)
+				} else {
+					err = report.WriteRun(s.out, d.RunDetail)
+				}
+				if err == nil && d.Differs {
+					return answerNo()
+				}
+				return err
 			}
 		},
 	}
@@ -173,16 +127,9 @@ func runsResumeCommand() command {
 			store := storeFlag(f)
 			ignore := f.Bool("ignore-blockers", false, "run in spite of what 'deepprof doctor' calls a blocker")
 			return func(ctx context.Context, args []string) error {
-				dir, err := runs.Resolve(*store, args[0])
+				dir, p, warnings, err := runs.FindResumable(*store, args[0])
 				if err != nil {
 					return usage(err)
-				}
-				if err := runs.CanResume(dir, args[0]); err != nil {
-					return usagef("runs resume %s: %w", args[0], err)
-				}
-				p, warnings, err := runs.PlanOfOld(dir)
-				if err != nil {
-					return usagef("runs resume: %w", err)
 				}
 				printWarnings(s, warnings)
 				sorted, err := (&configFlags{}).categories()
@@ -278,30 +225,34 @@ func runsPackCommand() command {
 					}
 					return packOld(ctx, s, *store, *older, *out, *remove, *asJSON, options)
 				}
-				return withRun(ctx, *store, args[0], func(r *runs.Run) error {
-					target := *out
-					if target == "" {
-						target = r.ID() + runs.PackExt
-					}
-					packed, err := runs.Pack(ctx, r, target, options)
-					if errors.Is(err, runs.ErrExists) || errors.Is(err, os.ErrExist) {
-						return usagef("runs pack: %w; --force overwrites it", err)
-					}
-					if unwritable := (*runs.UnwritableError)(nil); errors.As(err, &unwritable) {
-						return usagef("%w; choose another place with -o FILE", err)
-					}
-					if err != nil {
-						return err
-					}
-					if *asJSON {
-						report.WordPacked(&packed)
-						return printJSON(s.out, packed)
-					}
-					return report.WritePacked(s.out, &packed)
-				})
+				return packOne(ctx, s, *store, args[0], *out, *asJSON, options)
 			}
 		},
 	}
+}
+
+// packOne packs one run; out is "" for its name in the working directory.
+func packOne(ctx context.Context, s streams, store, ref, out string, asJSON bool, o runs.PackOptions) error {
+	r, err := runs.Find(ctx, store, ref)
+	if err != nil {
+		return usage(err)
+	}
+	defer r.Close()
+	packed, err := runs.Pack(ctx, r, cmp.Or(out, r.ID()+runs.PackExt), o)
+	if errors.Is(err, runs.ErrExists) || errors.Is(err, os.ErrExist) {
+		return usagef("runs pack: %w; --force overwrites it", err)
+	}
+	if _, ok := errors.AsType[*runs.UnwritableError](err); ok {
+		return usagef("%w; choose another place with -o FILE", err)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		report.WordPacked(&packed)
+		return printJSON(s.out, packed)
+	}
+	return report.WritePacked(s.out, &packed)
 }
 
 // packOld packs the old runs of a store. With remove nothing but what --redact
@@ -313,9 +264,7 @@ func packOld(ctx context.Context, s streams, store, older, into string, remove, 
 	if err != nil {
 		return usagef("--older-than: %w", err)
 	}
-	if into == "" {
-		into = store
-	}
+	into = cmp.Or(into, store)
 	o.NsysReports = o.NsysReports || remove && !o.Redact
 	done, err := runs.PackOld(ctx, runs.CleanPlan{Root: store, OlderThan: age}, into, remove, o)
 	if err != nil {
@@ -348,11 +297,7 @@ func runsStatsCommand() command {
 					report.WordWarnings(stats.Warnings)
 					return printJSON(s.out, stats)
 				}
-				t := report.StepStatsView.Table(stats.Steps, report.WordWarnings(stats.Warnings)...)
-				if stats.Recorded > 0 {
-					t.Note(fmt.Sprintf("%d of %d runs are recordings that were played; they are not counted", stats.Recorded, stats.Runs))
-				}
-				return showFormat(false).print(s, t)
+				return showFormat(false).print(s, report.StatsTable(&stats))
 			}
 		},
 	}

@@ -378,6 +378,8 @@ var pagePhrases = map[string]string{
 	// Lines of commands about the store; sizes are in MB, so that they compare.
 	"status-because":   "{status}[ ({why})]",
 	"recorded-at":      "{note}; recorded {date}",
+	"run-verified":     "verified: {n:file has|files have} the size and hash that were recorded[; {omitted:was|were} left out of the pack]",
+	"stats-recorded":   "recordings that were played are not counted: {n} of {of:run|runs}",
 	"step-line":        "{step}: {state}[, {time}][, in {n} processes][, {attempts} attempts][, exit code {code}]",
 	"file-size":        "{path}, {n:byte|bytes}[: {problem}]",
 	"removed-run":      "removed {path}[ ({size})]",

@@ -81,6 +81,27 @@ func Run(d *runs.Detail, more ...string) *RunDetail {
 	return out
 }
 
+// Verified says how many files of a run were compared and how many are not there to be,
+// if none differs.
+func Verified(d *runs.Detail) string {
+	omitted := 0
+	for _, f := range d.Files {
+		if !f.Omitted.IsZero() {
+			omitted++
+		}
+	}
+	return message.Phrase("run-verified", len(d.Files)-omitted, when(omitted > 0, omitted))
+}
+
+// StatsTable is how the steps of a store went, with what is not in it as notes.
+func StatsTable(s *runs.Stats) *Table[runs.StepStats] {
+	t := StepStatsView.Table(s.Steps, WordWarnings(s.Warnings)...)
+	if s.Recorded > 0 {
+		t.Note(message.Phrase("stats-recorded", s.Recorded, s.Runs))
+	}
+	return t
+}
+
 // WordWarnings fills the texts of warnings and returns them as lines.
 func WordWarnings(list []runs.Warning) []string {
 	var lines []string

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deepprof/deepprof/internal/fact"
-
 	"github.com/gofrs/flock"
 
+	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
@@ -24,6 +24,29 @@ import (
 // closes it. A path that holds no run gives ErrNotRun.
 func Open(ctx context.Context, path string) (*Run, error) {
 	return OpenWith(ctx, path, UnpackOptions{})
+}
+
+// Find opens the run that a person means by ref for reading: see Resolve.
+func Find(ctx context.Context, root, ref string) (*Run, error) {
+	path, err := Resolve(root, ref)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, path)
+}
+
+// OpenData is Open for the content of a pack.
+func OpenData(ctx context.Context, pack []byte) (*Run, error) {
+	f, err := os.CreateTemp("", format.TempName("pack")+"*"+PackExt)
+	if err != nil {
+		return nil, fmt.Errorf("unpack a run: %w", err)
+	}
+	defer os.Remove(f.Name()) // it is unpacked by then
+	_, err = f.Write(pack)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("unpack a run: %w", err)
+	}
+	return Open(ctx, f.Name())
 }
 
 // OpenWith is Open with limits and a cache folder of the caller's.

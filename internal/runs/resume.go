@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -113,27 +112,28 @@ func contentProblem(ctx context.Context, r *Run, f File) fact.Fact {
 	return fact.Fact{}
 }
 
-// CanResume says why a path can hold no run that goes on; nil where it may. Ref is
-// what a person called it.
-// A path that cannot be read passes: whoever opens it says what is wrong.
-func CanResume(path, ref string) error {
-	if st, err := os.Stat(path); err == nil && !st.IsDir() {
-		return errors.New("a packed run is a copy and cannot go on; resume the run that it was made of")
-	}
-	if m, err := ReadManifest(path); err == nil && m.Recorded != nil {
-		return fmt.Errorf("a recording that was played cannot go on; 'deepprof run' captures anew, 'deepprof analyze %s' reports on this one", ref)
-	}
-	return nil
-}
-
-// PlanOfOld makes the plan of a run that stores none, of schema 1, from its
+// FindResumable finds the run that a person means by ref, if it can go on: a pack and a
+// recording that was played cannot. A run of schema 1 stores no plan: p is made of its
 // configuration, with warnings about that; nil for a run that stores its own.
-func PlanOfOld(dir string) (*plan.Plan, []string, error) {
-	if _, err := os.Stat(filepath.Join(dir, PlanName)); err == nil {
-		return nil, nil, nil
+// Nothing is changed.
+func FindResumable(root, ref string) (dir string, p *plan.Plan, warnings []string, err error) {
+	if dir, err = Resolve(root, ref); err != nil {
+		return "", nil, nil, err
+	}
+	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
+		return "", nil, nil, fmt.Errorf("runs resume %s: a packed run is a copy and cannot go on; resume the run that it was made of", ref)
+	}
+	if m, err := ReadManifest(dir); err == nil && m.Recorded != nil {
+		return "", nil, nil, fmt.Errorf("runs resume %s: a recording that was played cannot go on; 'deepprof run' captures anew, 'deepprof analyze %s' reports on this one", ref, ref)
+	}
+	if exists(filepath.Join(dir, PlanName)) {
+		return dir, nil, nil, nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, ConfigName)); err != nil {
-		return nil, nil, fmt.Errorf("a run goes on by the configuration that it was started with, and %w; start a new one", err)
+		return "", nil, nil, fmt.Errorf("runs resume: a run goes on by the configuration that it was started with, and %w; start a new one", err)
 	}
-	return plan.OfFile(dir, ConfigName)
+	if p, warnings, err = plan.OfFile(dir, ConfigName); err != nil {
+		return "", nil, nil, fmt.Errorf("runs resume: %w", err)
+	}
+	return dir, p, warnings, nil
 }

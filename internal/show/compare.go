@@ -102,7 +102,7 @@ func (r *Request) Noise(ctx context.Context, names []string) (*compare.SelfNoise
 // that name. A process that was given twice counts once, which a note says. It returns the
 // number of processes and the file.
 func (r *Request) SetBaseline(ctx context.Context, name string, names []string) (processes int, path string, notes []string, err error) {
-	side, err := r.side(ctx, "baseline set", names)
+	side, err := r.side(ctx, "baseline", names)
 	if err != nil {
 		return 0, "", nil, err
 	}
