@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,21 +88,11 @@ func argSecrets(args []string) []argSecret {
 			found = append(found, flagSecret(w.text, next)...)
 		}
 	}
-	slices.SortFunc(found, func(a, b argSecret) int {
-		if a.arg != b.arg {
-			return a.arg - b.arg
-		}
-		if a.from != b.from {
-			return a.from - b.from
-		}
-		return b.to - a.to
-	})
+	slices.SortFunc(found, func(a, b argSecret) int { return cmp.Or(a.arg-b.arg, a.from-b.from, b.to-a.to) })
 	var out []argSecret
 	for _, s := range found {
 		if last := len(out) - 1; last >= 0 && out[last].arg == s.arg && s.from < out[last].to {
-			if s.to > out[last].to {
-				out[last].to = s.to
-			}
+			out[last].to = max(out[last].to, s.to)
 			continue
 		}
 		if s.to > s.from {

@@ -121,13 +121,11 @@ func (v *Values) yaml(data []byte) []byte {
 	if !v.cleanNode(&doc) {
 		return data
 	}
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := errors.Join(e.Encode(&doc), e.Close()); err != nil {
+	clean, err := encodeYAML(&doc)
+	if err != nil {
 		return []byte(v.Clean(string(data)))
 	}
-	return b.Bytes()
+	return clean
 }
 
 // A changed scalar becomes a quoted string and loses its comment.
@@ -254,43 +252,29 @@ func (v *Values) InFile(r io.ReaderAt) (bool, error) {
 	if v == nil || len(v.known) == 0 {
 		return false, nil
 	}
-	const window = 4 << 20
-	buf := make([]byte, window+v.finder().longest+1)
-	for at := int64(0); ; at += window {
-		n, err := r.ReadAt(buf, at)
-		if v.in(buf[:n]) {
-			return true, nil
-		}
-		if err == io.EOF {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
+	found := false
+	err := eachWindow(r, windowSize, v.finder().longest+1, func(data []byte, _ int64, _ bool) (bool, error) {
+		found = v.in(data)
+		return found, nil
+	})
+	return found, err
 }
+
+// windowSize is how much of a large file is searched at once, in bytes.
+const windowSize = 4 << 20
 
 // Windows overlap by the longest pattern, so one on the border is found whole.
 func (f *finder) overwriteFile(file *os.File) (int, error) {
-	const window = 4 << 20
-	overlap := f.longest + 1
-	buf := make([]byte, window+overlap)
 	found := 0
-	for at := int64(0); ; at += window {
-		n, err := file.ReadAt(buf, at)
-		if err != nil && err != io.EOF {
-			return found, err
+	err := eachWindow(file, windowSize, f.longest+1, func(data []byte, at int64, _ bool) (bool, error) {
+		k := f.overwrite(data)
+		if found += k; k == 0 {
+			return false, nil
 		}
-		if k := f.overwrite(buf[:n]); k > 0 {
-			found += k
-			if _, err := file.WriteAt(buf[:n], at); err != nil {
-				return found, err
-			}
-		}
-		if err == io.EOF {
-			return found, nil
-		}
-	}
+		_, err := file.WriteAt(data, at)
+		return false, err
+	})
+	return found, err
 }
 
 // replaceFile leaves the old file if anything fails.

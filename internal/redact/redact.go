@@ -7,6 +7,7 @@
 package redact
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/user"
@@ -169,12 +170,7 @@ func (r *Redactor) longNames() []string {
 }
 
 // longestFirst: of a host with and without its domain the longer must match first.
-func longestFirst(a, b string) int {
-	if len(a) != len(b) {
-		return len(b) - len(a)
-	}
-	return strings.Compare(a, b)
-}
+func longestFirst(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
 
 // nameRegexp matches names as words, with the domain that may follow a host.
 func nameRegexp(names []string) *regexp.Regexp {

@@ -97,24 +97,31 @@ func environment(t []byte) []string {
 // editSQLite removes names, paths, secrets and environments from a row.
 // Texts keep their length, because the pages of the file are edited in place.
 func (r *Redactor) editSQLite(table string, texts [][]byte) bool {
-	changed, blank := false, false
+	return editRow(table, texts, sensitive, r.sameLength) > 0
+}
+
+// editRow overwrites the environments of a row, and what follows the name of a sensitive
+// value in a table of names and values; other texts become what clean makes of them. It
+// counts the texts that changed.
+func editRow(table string, texts [][]byte, sensitive func(name []byte) bool, clean func(string) string) (changed int) {
+	blank := false
 	for _, t := range texts {
 		if len(t) == 0 {
 			continue
 		}
-		var clean string
+		var text string
 		switch {
 		case blank, environment(t) != nil:
-			clean = fillText(envGone, len(t))
+			text = fillText(envGone, len(t))
 		case sensitive(t) && metaTable.MatchString(table):
 			blank = true
 			continue
 		default:
-			clean = r.sameLength(string(t))
+			text = clean(string(t))
 		}
-		if clean != string(t) {
-			copy(t, clean)
-			changed = true
+		if text != string(t) {
+			copy(t, text)
+			changed++
 		}
 	}
 	return changed
@@ -136,19 +143,9 @@ func BlankEnvironments(path string) (int, error) {
 	}
 	n := 0
 	err = sqlite.EditTables(f, environTables, func(table string, texts [][]byte) bool {
-		changed, blank := false, false
-		for _, t := range texts {
-			switch {
-			case len(t) == 0:
-			case blank, environment(t) != nil:
-				copy(t, fillText(envGone, len(t)))
-				changed = true
-				n++
-			default:
-				blank = envKey.Match(t) && metaTable.MatchString(table)
-			}
-		}
-		return changed
+		changed := editRow(table, texts, envKey.Match, func(text string) string { return text })
+		n += changed
+		return changed > 0
 	})
 	if err := errors.Join(err, f.Close()); err != nil {
 		return n, fmt.Errorf("blank environments in %s: %w", path, err)
@@ -192,22 +189,14 @@ func (r *Redactor) cleanString(s string) string {
 	return r.sameLength(s)
 }
 
-// check looks for what is left of known names, in overlapping windows.
+// check looks for what is left of known names.
 func (r *Redactor) check(f io.ReaderAt) error {
-	const window, overlap = 1 << 20, 64 << 10
-	buf := make([]byte, window)
-	for at := int64(0); ; at += window - overlap {
-		n, err := f.ReadAt(buf, at)
-		if why := r.leftover(buf[:n], at > 0, err == nil); why != "" {
-			return errors.New(why)
+	return eachWindow(f, 1<<20, 64<<10, func(data []byte, at int64, last bool) (bool, error) {
+		if why := r.leftover(data, at > 0, !last); why != "" {
+			return false, errors.New(why)
 		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
+		return false, nil
+	})
 }
 
 // Inventory lists the environment variables that a raw report of Nsight Systems
@@ -220,23 +209,18 @@ func Inventory(path string) (names, secret []string, err error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	const window, overlap = 8 << 20, 64 << 10
-	buf := make([]byte, window)
-	for at := int64(0); ; at += window - overlap {
-		n, err := f.ReadAt(buf, at)
-		if err != nil && err != io.EOF {
-			return nil, nil, err
-		}
-		for _, kv := range assignments(buf[:n]) {
+	err = eachWindow(f, 8<<20, 64<<10, func(data []byte, _ int64, _ bool) (bool, error) {
+		for _, kv := range assignments(data) {
 			name, value, _ := bytes.Cut(kv, []byte("="))
 			names = append(names, string(name))
 			if Secret(string(name), string(value)) {
 				secret = append(secret, string(name))
 			}
 		}
-		if err == io.EOF {
-			break
-		}
+		return false, nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	return sorted(names), sorted(secret), nil
 }
@@ -275,8 +259,7 @@ func SecretNames(env []string) []string {
 			out = append(out, name)
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return sorted(out)
 }
 
 // Overrides takes the values of the secret variables below a key out of
@@ -329,13 +312,20 @@ func YAML(text []byte, path string, keys []string) ([]byte, error) {
 		}
 		*value = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: Mark, Style: yaml.DoubleQuotedStyle}
 	}
+	clean, err := encodeYAML(&doc)
+	if err != nil {
+		return nil, fmt.Errorf("redact the configuration: %w", err)
+	}
+	return clean, nil
+}
+
+// encodeYAML indents as the files of a run are.
+func encodeYAML(doc *yaml.Node) ([]byte, error) {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	if err := e.Encode(&doc); err != nil {
-		return nil, fmt.Errorf("redact the configuration: %w", err)
-	}
-	return b.Bytes(), e.Close()
+	err := errors.Join(e.Encode(doc), e.Close())
+	return b.Bytes(), err
 }
 
 // entry is the value of a key of a mapping; nil where there is none.

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -124,6 +124,21 @@ func (r *Redactor) leftover(data []byte, cutBefore, cutAfter bool) string {
 	return ""
 }
 
+// eachWindow reads a file in windows that overlap and calls visit with each, until that
+// is done or fails. last tells that the file ends with this window.
+func eachWindow(r io.ReaderAt, size, overlap int, visit func(data []byte, at int64, last bool) (done bool, err error)) error {
+	buf := make([]byte, size+overlap)
+	for at := int64(0); ; at += int64(size) {
+		n, err := r.ReadAt(buf, at)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if done, failed := visit(buf[:n], at, err == io.EOF); done || failed != nil || err == io.EOF {
+			return failed
+		}
+	}
+}
+
 // wordByte is false outside data, so a name at either end counts as a word.
 func wordByte(data []byte, i int) bool {
 	if i < 0 || i >= len(data) {
@@ -132,8 +147,6 @@ func wordByte(data []byte, i int) bool {
 	c := data[i]
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
-
-func utf16Units(s string) []uint16 { return utf16.Encode([]rune(s)) }
 
 // finder searches for many patterns in one pass: timelines have gigabytes. A
 // table of hashed first bytes rejects nearly every position.
@@ -160,9 +173,7 @@ func (f *finder) add(text []byte, whole bool) {
 	head := binary.LittleEndian.Uint32(text)
 	f.table[hash(head)] = true
 	list := append(f.byHead[head], pattern{text, whole})
-	for i := len(list) - 1; i > 0 && len(list[i].text) > len(list[i-1].text); i-- {
-		list[i], list[i-1] = list[i-1], list[i]
-	}
+	slices.SortStableFunc(list, func(a, b pattern) int { return len(b.text) - len(a.text) })
 	f.byHead[head] = list
 	f.longest = max(f.longest, len(text))
 }

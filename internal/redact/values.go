@@ -2,12 +2,14 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -273,8 +275,9 @@ func encodings(value string) [][]byte {
 			out = append(out, []byte(s))
 		}
 	}
-	for _, big := range []bool{false, true} {
-		put(utf16Text(value, big))
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		text, _ := binary.Append(nil, order, utf16.Encode([]rune(value))) // numbers can always be encoded
+		put(string(text))
 	}
 	plain, _ := json.Marshal(value)
 	put(string(plain[1 : len(plain)-1]))
@@ -305,21 +308,6 @@ var (
 
 // lowerEscapes: some writers use lower-case digits in %2f.
 func lowerEscapes(s string) string { return escape.ReplaceAllStringFunc(s, strings.ToLower) }
-
-// utf16Text has no byte order mark, since a value stands in the middle of a text.
-func utf16Text(s string, big bool) string {
-	var b strings.Builder
-	for _, u := range utf16Units(s) {
-		if big {
-			b.WriteByte(byte(u >> 8))
-			b.WriteByte(byte(u))
-		} else {
-			b.WriteByte(byte(u))
-			b.WriteByte(byte(u >> 8))
-		}
-	}
-	return b.String()
-}
 
 // base64Cores are the characters that a value gives in base64 whatever stands
 // before and behind it: three, since four characters hold three bytes. Values
