@@ -56,7 +56,7 @@ func (tl *timed) communicationKernels() []bool {
 func (tl *timed) communicationOf(comm []bool, among func(timeline.Op) bool) (c Communication, devices int) {
 	t := tl.t
 	byDevice := map[int32]*exchange{}
-	t.ByStart(func(op timeline.Op) {
+	t.ByStart(func(op *timeline.Op) {
 		if op.Kind != timeline.OpKernel {
 			return
 		}
@@ -64,7 +64,7 @@ func (tl *timed) communicationOf(comm []bool, among func(timeline.Op) bool) (c C
 		switch {
 		case !comm[t.Kernels[op.Index].Function]:
 			x.add(&x.other, &x.comm, op.Start, op.End)
-		case among(op):
+		case among(*op):
 			c.Launches++
 			x.add(&x.comm, &x.other, op.Start, op.End)
 		}

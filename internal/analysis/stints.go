@@ -34,7 +34,7 @@ func newStints(t *timeline.Timeline, byFunction []uint8, graph uint8) stints {
 	before[timeline.OpCopy] = len(t.Kernels)
 	before[timeline.OpSet] = before[timeline.OpCopy] + len(t.Copies)
 	before[timeline.OpGraph] = before[timeline.OpSet] + len(t.Sets)
-	t.ByStart(func(op timeline.Op) {
+	t.ByStart(func(op *timeline.Op) {
 		s.order.Add(uint32(before[op.Kind] + op.Index))
 		s.works[op.Queue] = true
 	})

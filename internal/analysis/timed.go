@@ -71,9 +71,9 @@ type callTime struct{ calls, ns int64 }
 func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	var beside sync.WaitGroup
 	var calls *callIndex
-	beside.Go(func() { calls = indexCalls(t, tr.th.HostGap.Nanoseconds()) })
 	var work stints
 	beside.Go(func() {
+		calls = indexCalls(t, tr.th.HostGap.Nanoseconds())
 		byFunction := make([]uint8, len(t.Functions))
 		for i, f := range t.Functions {
 			byFunction[i] = uint8(tr.kinds.of(fullName(t, f)).category)

@@ -200,9 +200,9 @@ func (tr *timelineReader) sumTotals() {
 	tl := tr.tl
 	t, tot := tl.t, &tr.made.Totals
 	tot.WallNS = max(0, timeline.Since(tl.lo, tl.hi))
-	info := t.Info()
+	devices, _ := t.DeviceInfo()
 	var first, last int64
-	for i, d := range info.Devices {
+	for i, d := range devices {
 		tot.BusyNS += d.BusyNS
 		tot.Devices = append(tot.Devices, DeviceBusy{Device: d.Device, BusyNS: d.BusyNS, KernelNS: d.KernelNS, Launches: int64(d.Kernels)})
 		if i == 0 {
@@ -211,7 +211,7 @@ func (tr *timelineReader) sumTotals() {
 		first, last = min(first, d.FirstNS), max(last, d.LastNS)
 	}
 	tot.GPUSpanNS = max(0, timeline.Since(first, last))
-	tot.Launches, tot.KernelNames = int64(info.Counts.Kernels), info.Counts.KernelNames
+	tot.Launches, tot.KernelNames = int64(len(t.Kernels)), t.KernelNames()
 	for i := range t.Kernels {
 		tot.KernelNS += max(0, t.Kernels[i].Duration())
 	}

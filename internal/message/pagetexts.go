@@ -50,12 +50,12 @@ var pageTexts = map[string]string{
 	"recorded-note": "This report shows a recording, not a measurement of this machine.",
 	"preliminary":   "preliminary", "preliminary-note": "Counters are still to be taken: this is what the timeline tells.",
 	"unfinished-note": "What it had captured by then is shown; the rest is missing.",
-	"unprofiled": "unprofiled", "under-nsys": "under nsys", "no-kernel": "no kernel: {why}", "finding": "finding",
+	"unprofiled":      "unprofiled", "under-nsys": "under nsys", "no-kernel": "no kernel: {why}", "finding": "finding",
 	"saves-about": "about {time}", "saves-up-to": "up to {time}", "waits": "{time} of waiting", "link-to-finding": "Link to this finding", "to-kernel": "kernel", "to-typical-step": "timeline at a typical step", "to-typical-pass": "timeline at a typical pass", "to-chains": "chains", "to-evidence": "evidence", "profile": "Profile",
 	"whole-timeline": "the whole timeline",
 
 	// Findings.
-	"findings": "Findings",
+	"findings":         "Findings",
 	"findings-plainly": "In plain words", "paper-kernels": "The kernels that take most GPU time", "weight-high": "Important", "weight-medium": "Worth knowing", "weight-low": "Minor",
 
 	// Where the time goes.
@@ -63,7 +63,7 @@ var pageTexts = map[string]string{
 	"time-lead":  "Wall time of each stage under nsys: kernels run, by category, and no kernel runs (hatched), by cause. Copies are such a cause; GPU busy above counts them as work.",
 	"time-scope": "The scope as a whole: {name}", "time-whole": "The whole capture, with what lies outside the stages", "busy-and-idle-time": "Busy and idle time",
 	"split-none": "No time to divide.", "split-idle": "idle: {why}", "stage-timings": "Timings per stage", "aggregates": "Aggregates of the unprofiled run",
-	"gain": "{time} of {of} {times} ({share})",
+	"gain":               "{time} of {of} {times} ({share})",
 	"stage-launch-bound": "The GPU waits for the host more than it works.[ Closing the launch gaps could save at most {gain}.] Fix these waits first; tuning kernels will not help yet.",
 	"stage-times":        "{wall} wall under nsys; a kernel runs in {busy} ({busy_share}), none in {idle} ({idle_share})[, over {passes:pass|passes} in the timeline]",
 	"stage-parts":        "Parts of this stage, already inside it: {parts}",

@@ -351,9 +351,9 @@ var pagePhrases = map[string]string{
 	"operators-without-own-time": "Operators that only call others are left out; [[operators.md]](operators.md) has them all.",
 
 	// md_text.go
-	"title-of":       "{title}[: {of}]",
-	"banner-warning": "> **Warning.** {text}",
-	"recorded-run":   "recorded run: these numbers are not of this machine",
+	"title-of":          "{title}[: {of}]",
+	"banner-warning":    "> **Warning.** {text}",
+	"recorded-run":      "recorded run: these numbers are not of this machine",
 	"no-name":           "(no name)",
 	"banner-recorded":   "> **Recorded run.** These numbers come from a recording[ of a session on {gpu}][ ({date})], not from this machine.",
 	"banner-unfinished": "> **{what}** {note}",

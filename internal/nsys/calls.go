@@ -137,9 +137,7 @@ func (b *builder) joinCalls(shares []*callShare, count bool) {
 			for i := range s.n {
 				starts.Add(s.start.At(i))
 			}
-			for _, id := range s.correlation.All() {
-				correlations.Add(id)
-			}
+			correlations.Join(&s.correlation)
 		}
 	})
 	for _, s := range shares {

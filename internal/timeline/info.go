@@ -81,11 +81,7 @@ func (t *Timeline) Info() Info {
 	for _, th := range t.Threads {
 		info.Counts.Calls += int(th.Calls)
 	}
-	names := map[StringID]bool{}
-	for _, f := range t.Functions {
-		names[f.Demangled] = true
-	}
-	info.Counts.KernelNames = len(names)
+	info.Counts.KernelNames = t.KernelNames()
 	for i := range t.Kernels {
 		if t.Kernels[i].GraphNode != 0 {
 			info.Counts.GraphKernels++
@@ -108,8 +104,8 @@ func (t *Timeline) Info() Info {
 	}
 	slices.Sort(info.Domains)
 	info.Processes = t.processInfo()
-	info.Devices = t.deviceInfo(&over)
-	if over {
+	var devices bool
+	if info.Devices, devices = t.DeviceInfo(); over || devices {
 		info.Warnings = append(slices.Clone(info.Warnings), fact.New(CodeOverflow))
 	}
 	return info
@@ -191,7 +187,18 @@ func (t *Timeline) processInfo() []ProcessInfo {
 	return list
 }
 
-func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
+// KernelNames counts the names of kernels.
+func (t *Timeline) KernelNames() int {
+	names := map[StringID]bool{}
+	for _, f := range t.Functions {
+		names[f.Demangled] = true
+	}
+	return len(names)
+}
+
+// DeviceInfo sums up the work of each GPU that did any, by number; over where a sum is too
+// large for 64 bits.
+func (t *Timeline) DeviceInfo() (list []DeviceInfo, over bool) {
 	type device struct {
 		DeviceInfo
 		work    use
@@ -200,7 +207,7 @@ func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 	devices := map[int32]*device{}
 	byQueue := make([]*device, len(t.Queues)) // nil before its first work
 	launched := make([]bool, len(t.Queues))   // a kernel
-	t.ByStart(func(op Op) {
+	t.ByStart(func(op *Op) {
 		d := byQueue[op.Queue]
 		if d == nil {
 			number := t.Queues[op.Queue].Device
@@ -213,11 +220,10 @@ func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 		}
 		d.FirstNS, d.LastNS = min(d.FirstNS, op.Start), max(d.LastNS, op.End)
 		launched[op.Queue] = launched[op.Queue] || op.Kind == OpKernel
-		d.work.add(&op, 0, false)
+		d.work.add(op, 0, false)
 	})
-	var list []DeviceInfo
 	for _, d := range devices {
-		*over = *over || d.work.over
+		over = over || d.work.over
 		d.Kernels, d.KernelNS = int(d.work.kernels), d.work.kernelNS
 		d.BusyNS, d.Streams = d.work.busy, len(d.streams)
 		for queue := range d.streams {
@@ -228,5 +234,5 @@ func (t *Timeline) deviceInfo(over *bool) []DeviceInfo {
 		list = append(list, d.DeviceInfo)
 	}
 	slices.SortFunc(list, func(x, y DeviceInfo) int { return cmp.Compare(x.Device, y.Device) })
-	return list
+	return list, over
 }

@@ -91,13 +91,13 @@ func (t *Timeline) opCounts() [4]int {
 // ByStart visits all GPU work by start; work that starts at once stays in the
 // order of kinds and of the file. The kinds are merged as they lie: most files
 // hold each of them in order, and nearly all work is of one kind.
-func (t *Timeline) ByStart(visit func(Op)) {
-	t.byStart(nil, func(op *Op) bool { visit(*op); return true })
+// The Op is one and the same all the time: visit must copy what it keeps.
+func (t *Timeline) ByStart(visit func(*Op)) {
+	t.byStart(nil, func(op *Op) bool { visit(op); return true })
 }
 
 // byStart is ByStart until visit says false. Kernels come from the flow where there is
 // one.
-// The Op is one and the same all the time: visit must copy what it keeps.
 func (t *Timeline) byStart(f Flow, visit func(*Op) bool) {
 	var heads []opHead
 	for kind, n := range t.opCounts() {

@@ -42,7 +42,7 @@ func TestByStart(t *testing.T) {
 			want = append(want, op)
 		})
 		slices.SortStableFunc(want, func(x, y Op) int { return cmp.Compare(x.Start, y.Start) })
-		tl.ByStart(func(op Op) { got = append(got, op) })
+		tl.ByStart(func(op *Op) { got = append(got, *op) })
 		if len(got) != tl.Ops() || !slices.Equal(got, want) {
 			t.Fatalf("round %d: %+v, want %+v", round, got, want)
 		}

@@ -125,6 +125,19 @@ type List struct{ ahead runs } // of each number: how far it is ahead of its pla
 // Add appends a number.
 func (l *List) Add(n uint32) { l.ahead.add(n - uint32(l.ahead.n)) }
 
+// addRun appends n numbers that count up from the first.
+func (l *List) addRun(first uint32, n int) {
+	if n > 0 {
+		l.Add(first)
+		l.ahead.fill(l.ahead.n + n - 1)
+	}
+}
+
+// Join appends the numbers of another list.
+func (l *List) Join(other *List) {
+	other.ahead.each(0, other.Len(), func(from, to int, ahead uint32) { l.addRun(uint32(from)+ahead, to-from) })
+}
+
 // At is number i.
 func (l *List) At(i int) uint32 { return uint32(i) + l.ahead.at(uint32(i)) }
 

@@ -61,55 +61,50 @@ func (n *nest) around(ranges []Range, start, end int64) uint32 {
 	return n.ranges[i-1]
 }
 
-// pushPop walks each thread's push/pop ranges, which lie by thread, and launching calls
-// together.
+// pushPop gives push/pop ranges, which lie by thread, their regions, and each launching call
+// the set of ranges around it.
 func (a *Attribution) pushPop(ranges []uint32) {
 	if len(ranges) == 0 {
 		return
 	}
-	byThread := func(thread uint32) uint32 { return thread }
-	calls := a.launchOrder(byThread)
-	var around []uint32
-	put := func(call, set uint32) { around[call] = set }
-	if a.t.Calls.ByStart && !a.severalGroups(byThread) { // calls come by number: no list of them is needed
-		a.callSet = &runs{}
-		put = func(call, set uint32) {
-			a.callSet.fill(int(call))
-			a.callSet.add(set)
-		}
-	} else {
-		around = unplaced(calls, a.t.Calls.Len())
-	}
+	sweeps := map[uint32]*threadSweep{}
 	for len(ranges) > 0 {
 		thread := a.t.Ranges[ranges[0]].Thread
 		n := 1
 		for n < len(ranges) && a.t.Ranges[ranges[n]].Thread == thread {
 			n++
 		}
-		first, found := slices.BinarySearchFunc(calls, thread, func(c, thread uint32) int {
-			return cmp.Compare(a.t.Calls.Thread(c), thread)
-		})
-		last := first
-		for found && last < len(calls) && a.t.Calls.Thread(calls[last]) == thread {
-			last++
-		}
-		a.sweepThread(ranges[:n], calls[first:last], put)
+		(&threadSweep{a: a, ranges: ranges[:n], pushed: a.place}).advance(math.MaxInt64) // what is around a range does not depend on calls
+		sweeps[thread] = &threadSweep{a: a, ranges: ranges[:n], sets: &a.sets, lost: &a.lost.stacks}
 		ranges = ranges[n:]
+	}
+	calls := &a.t.Calls
+	bySite := make([]*threadSweep, len(calls.sites)) // nil for threads without ranges
+	for i, s := range calls.sites {
+		bySite[i] = sweeps[s.Thread]
+	}
+	launches := a.launchesByStart()
+	a.callSet = &runs{}
+	put := func(call, set uint32) {
+		a.callSet.fill(int(call))
+		a.callSet.add(set)
+	}
+	var around []uint32
+	if !calls.ByStart { // they do not come by number
+		around = unplaced(launches, calls.Len())
+		put = func(call, set uint32) { around[call] = set }
+	}
+	for _, c := range launches {
+		set := uint32(0)
+		if s := bySite[calls.Site(c)]; s != nil {
+			set = s.around(calls.Start(c), calls.End(c))
+		}
+		put(c, set)
 	}
 	if around != nil {
 		a.callSet = runsOf(around)
 	}
-	a.callSet.fill(a.t.Calls.Len())
-}
-
-// sweepThread puts the set around each call of a thread.
-func (a *Attribution) sweepThread(ranges, calls []uint32, put func(call, set uint32)) {
-	s := threadSweep{a: a, ranges: ranges, sets: &a.sets, pushed: a.place, lost: &a.lost.stacks}
-	for _, c := range calls {
-		call := a.t.Calls.At(c)
-		put(c, s.around(call.Start, call.End))
-	}
-	s.advance(math.MaxInt64)
+	a.callSet.fill(calls.Len())
 }
 
 // A threadSweep goes through the calls of a thread by start and finds the push/pop
