@@ -170,7 +170,7 @@ func firstOf(paths []string) string {
 func (in *Input) configured() {
 	p, err := runs.PlanOf(in.Run)
 	if p == nil && err == nil {
-		if p, _, err = runs.PlanOfOld(in.Run); errors.Is(err, os.ErrNotExist) {
+		if p, _, err = plan.OfFile(in.Run, runs.ConfigName); errors.Is(err, os.ErrNotExist) {
 			err = nil
 		}
 	}
