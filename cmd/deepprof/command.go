@@ -232,17 +232,9 @@ func plainValue(err error) error {
 	return fmt.Errorf("--%s %q %s", value.GetFlag().Name, value.GetValue(), problem)
 }
 
-// noArgs and the others are checked before a command runs; their errors end with exit
-// code 2.
-func noArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("unexpected argument %q", args[0])
-	}
-	return nil
-}
-
-// exactly asks for the named arguments, no more and no fewer.
-// The names are only for messages: they say what is missing.
+// exactly asks for the named arguments, no more and no fewer. The names are only for
+// messages: they say what is missing. It and the two below are checked before a command
+// runs; their errors end with exit code 2.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {

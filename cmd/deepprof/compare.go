@@ -158,8 +158,8 @@ func gateExit(g *compare.Gate) error {
 // check reads the flags and the rules into the request.
 // It reads no run. Every error ends with exit code 2.
 func (c *comparing) check(args []string) (err error) {
-	if n := count(c.json, c.csv, c.md); n > 1 {
-		return usagef("compare: --json, --csv and --md exclude each other")
+	if err := (&output{json: c.json, csv: c.csv, md: c.md}).check(); err != nil {
+		return err
 	}
 	sides := len(c.asked.Base) > 0 || len(c.asked.New) > 0
 	switch {
@@ -188,16 +188,6 @@ func (c *comparing) check(args []string) (err error) {
 		return usagef("compare --gate: %w", err)
 	}
 	return nil
-}
-
-// count is how many are true.
-func count(flags ...bool) (n int) {
-	for _, f := range flags {
-		if f {
-			n++
-		}
-	}
-	return n
 }
 
 // write writes the files that were asked for, all or none.
@@ -278,7 +268,7 @@ func baselineCommand() command {
 				},
 			},
 			{
-				use: "list", short: "List baselines", args: noArgs,
+				use: "list", short: "List baselines", args: exactly(),
 				setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 					v, r := show.BaselinesView(), show.NewRequest()
 					f.StringVar(&r.Store, "store", r.Store, "the `DIR` that holds the runs")

@@ -36,7 +36,7 @@ unless --html names a page.`,
   deepprof demo --output eager && deepprof demo --graphs --output graphs && deepprof compare eager graphs
   deepprof demo --compare
   deepprof demo --from session.deepprof.tar.zst`,
-		args: noArgs,
+		args: exactly(),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			output := f.StringP("output", "o", filepath.Join(runs.DefaultRoot, "auto"), "run directory to make; one that ends in auto gets a name of its own there")
 			from := f.String("from", "", "play this packed run `FILE`")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 
@@ -38,11 +39,7 @@ for cannot work.`,
 					return usage(err)
 				}
 				checks := report.NewExamination(found)
-				if *asJSON {
-					err = printJSON(s.out, checks)
-				} else {
-					err = checks.Write(s.out, terminal.Width(s.out))
-				}
+				err = printAs(s.out, *asJSON, checks, func(w io.Writer) error { return checks.Write(w, terminal.Width(s.out)) })
 				if err != nil {
 					return err
 				}

@@ -51,6 +51,14 @@ func hasStore(f *pflag.FlagSet, dir string) error {
 	return nil
 }
 
+// printAs prints v as JSON, or as write does for people.
+func printAs(w io.Writer, asJSON bool, v any, write func(io.Writer) error) error {
+	if asJSON {
+		return printJSON(w, v)
+	}
+	return write(w)
+}
+
 // printJSON prints v indented, with a line feed at the end.
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
@@ -63,7 +71,7 @@ func runsListCommand() command {
 	v := show.RunsView()
 	return command{
 		use: "list", short: "List the runs of a store, newest first", example: v.Example,
-		args: noArgs,
+		args: exactly(),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			r := show.NewRequest()
 			f.StringVar(&r.Store, "store", r.Store, "the `DIR` that holds the runs")
@@ -103,11 +111,7 @@ func runsShowCommand() command {
 				if d.Verified != "" {
 					fmt.Fprintln(s.err, d.Verified)
 				}
-				if *asJSON {
-					err = printJSON(s.out, d.RunDetail)
-				} else {
-					err = report.WriteRun(s.out, d.RunDetail)
-				}
+				err = printAs(s.out, *asJSON, d.RunDetail, func(w io.Writer) error { return report.WriteRun(w, d.RunDetail) })
 				if err == nil && d.Differs {
 					return answerNo()
 				}
@@ -152,7 +156,7 @@ func runsResumeCommand() command {
 func runsCleanCommand() command {
 	return command{
 		use: "clean", short: "Remove runs; never one that is running", example: "  deepprof runs clean --keep 10 --dry-run\n  deepprof runs clean --older-than 30d --larger-than 1GB",
-		args: noArgs,
+		args: exactly(),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
 			keep := f.Int("keep", 0, "keep the newest `N`")
@@ -166,9 +170,6 @@ func runsCleanCommand() command {
 				}
 				plan := runs.CleanPlan{Root: *store}
 				if f.Changed("keep") {
-					if *keep < 0 {
-						return usagef("runs clean --keep %d: a number of runs is not negative", *keep)
-					}
 					plan.Keep = keep
 				}
 				var err error
@@ -178,18 +179,15 @@ func runsCleanCommand() command {
 				if plan.LargerThan, err = runs.ParseSize(*larger); err != nil {
 					return usagef("--larger-than: %w", err)
 				}
-				if plan.Keep == nil && plan.OlderThan == 0 && plan.LargerThan == 0 {
-					return usagef("runs clean: say what may go: --keep, --older-than or --larger-than")
+				if err := plan.Check(); err != nil {
+					return usage(err)
 				}
 				done, err := runs.Clean(plan, *dry)
 				if err != nil {
 					return err
 				}
-				if *asJSON {
-					report.WordCleaned(&done)
-					return printJSON(s.out, done)
-				}
-				return report.WriteCleaned(s.out, &done)
+				report.WordCleaned(&done)
+				return printAs(s.out, *asJSON, done, func(w io.Writer) error { return report.WriteCleaned(w, &done) })
 			}
 		},
 	}
@@ -248,11 +246,8 @@ func packOne(ctx context.Context, s streams, store, ref, out string, asJSON bool
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		report.WordPacked(&packed)
-		return printJSON(s.out, packed)
-	}
-	return report.WritePacked(s.out, &packed)
+	report.WordPacked(&packed)
+	return printAs(s.out, asJSON, packed, func(w io.Writer) error { return report.WritePacked(w, &packed) })
 }
 
 // packOld packs the old runs of a store. With remove nothing but what --redact
@@ -270,18 +265,15 @@ func packOld(ctx context.Context, s streams, store, older, into string, remove, 
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		report.WordPackedRuns(&done)
-		return printJSON(s.out, done)
-	}
-	return report.WritePackedRuns(s.out, &done)
+	report.WordPackedRuns(&done)
+	return printAs(s.out, asJSON, done, func(w io.Writer) error { return report.WritePackedRuns(w, &done) })
 }
 
 // runsStatsCommand counts over all runs of a store; recordings that were played are left out.
 func runsStatsCommand() command {
 	return command{
 		use: "stats", short: "Success rates and durations by stage over all runs of a store", example: "  deepprof runs stats\n  deepprof runs stats --json",
-		args: noArgs,
+		args: exactly(),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
 			asJSON := f.Bool("json", false, "print JSON")

@@ -26,7 +26,7 @@ It listens on 127.0.0.1. Any other address needs a token in the variable
 DEEPPROF_TOKEN, and a name under which others reach it (--host). docs/serve.md has
 a team server behind a reverse proxy.`,
 		example: "  deepprof serve\n  deepprof serve --store /data/runs --listen 127.0.0.1:8080\n  DEEPPROF_TOKEN=... deepprof serve --listen 0.0.0.0:7070 --host profiles.example.com",
-		args:    noArgs,
+		args:    exactly(),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
 			listen := f.String("listen", "127.0.0.1:7070", "the `ADDRESS` and port to listen on; port 0 takes a free one")
@@ -65,7 +65,7 @@ launches, metrics, comparison, what to run next. Tools only read; an answer has 
 most 1000 rows and counts those it leaves out. The store need not exist yet.
 docs/mcp.md has a worked example.`,
 		example: "  deepprof mcp\n  deepprof mcp --store /data/runs",
-		args:    noArgs,
+		args:    exactly(),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
 			return func(ctx context.Context, _ []string) error {

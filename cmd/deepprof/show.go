@@ -41,13 +41,7 @@ func (o *output) registerPager(fs *pflag.FlagSet) {
 
 // check refuses two formats at once.
 func (o *output) check() error {
-	formats := 0
-	for _, on := range []bool{o.json, o.csv, o.md} {
-		if on {
-			formats++
-		}
-	}
-	if formats > 1 {
+	if o.json && o.csv || o.json && o.md || o.csv && o.md {
 		return usagef("--json, --csv and --md exclude each other")
 	}
 	return nil
@@ -223,7 +217,7 @@ func (o *output) answer(s streams, a *show.Answer) error {
 func showSectionsCommand() command {
 	return command{
 		use: "sections", short: "Sets and sections of the installed ncu, with the passes that each costs", example: "  deepprof show sections\n  deepprof show sections --ncu /opt/nvidia/nsight-compute/2025.3.1 --json",
-		args: noArgs,
+		args: exactly(),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			path := f.String("ncu", "auto", "the ncu to ask: a program or its `FOLDER`")
 			var o output

@@ -63,7 +63,7 @@ func versionCommand() command {
 	return command{
 		use: "version", short: "Print the version, commit and toolchain of this binary",
 		example: "  deepprof version\n  deepprof version --json",
-		args:    noArgs,
+		args:    exactly(),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(context.Context, []string) error {

@@ -98,7 +98,7 @@ func TestStoredPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := store.ReadPlan()
+	p, err := runs.PlanOf(store.Dir())
 	if err != nil || p.Model.Name != o.Plan.Model.Name || p.Pipeline.Workload.Env["MY_PASSWORD"] != redact.Mark {
 		t.Errorf("plan %+v, %v", p, err)
 	}

@@ -147,7 +147,7 @@ func giveWay(ctx context.Context, path string) error {
 		}
 	case c.Owner.BootID != "" && sameHost(c.Owner.Host): // it was restarted
 	default:
-		if err := watchClaim(ctx, path, before); err != nil {
+		if err := watchClaim(ctx, path, before, c.Owner); err != nil {
 			return err
 		}
 	}
@@ -173,11 +173,9 @@ func removeClaim(path string, text []byte) error {
 	return errors.Join(err, os.Remove(aside))
 }
 
-// watchClaim waits until a claim of another host was silent for long enough.
-// nil also where the claim is gone by now.
-func watchClaim(ctx context.Context, path string, before []byte) error {
-	var c claimText
-	_ = json.Unmarshal(before, &c)
+// watchClaim waits until a claim of another host, which says before, was silent for long
+// enough. nil also if the claim is gone by now.
+func watchClaim(ctx context.Context, path string, before []byte, owner Owner) error {
 	for end := time.Now().Add(claimSilence); time.Now().Before(end); {
 		select {
 		case <-ctx.Done():
@@ -189,7 +187,7 @@ func watchClaim(ctx context.Context, path string, before []byte) error {
 			return notThere(err)
 		}
 		if !bytes.Equal(now, before) {
-			return fmt.Errorf("%w (process %d on %s)", ErrRunning, c.Owner.PID, cmp.Or(c.Owner.Host, "another host"))
+			return fmt.Errorf("%w (process %d on %s)", ErrRunning, owner.PID, cmp.Or(owner.Host, "another host"))
 		}
 	}
 	return nil

@@ -47,6 +47,17 @@ type Kept struct {
 	Why    fact.Fact `json:"why"`
 }
 
+// Check refuses a plan without conditions, which every run would meet.
+func (p CleanPlan) Check() error {
+	if p.Keep == nil && p.OlderThan <= 0 && p.LargerThan <= 0 {
+		return errors.New("runs clean: say what may go: --keep, --older-than or --larger-than")
+	}
+	if p.Keep != nil && *p.Keep < 0 {
+		return fmt.Errorf("runs clean --keep %d: a number of runs is not negative", *p.Keep)
+	}
+	return nil
+}
+
 // Clean removes runs of a store. It never touches a run that is or may be
 // running, nor anything that is not a run directory directly in the store: no
 // link, no foreign folder, no directory whose manifest cannot be read.
@@ -54,11 +65,8 @@ type Kept struct {
 // for a plan without conditions or a store that cannot be read.
 func Clean(plan CleanPlan, dryRun bool) (CleanReport, error) {
 	rep := CleanReport{DryRun: dryRun, Removed: []Summary{}, Kept: []Kept{}}
-	if plan.Keep == nil && plan.OlderThan <= 0 && plan.LargerThan <= 0 {
-		return rep, errors.New("clean runs: say which: --keep N, --older-than D or --larger-than S")
-	}
-	if plan.Keep != nil && *plan.Keep < 0 {
-		return rep, fmt.Errorf("clean runs: --keep %d is negative", *plan.Keep)
+	if err := plan.Check(); err != nil {
+		return rep, err
 	}
 	if plan.Now.IsZero() {
 		plan.Now = time.Now()

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -205,18 +206,29 @@ func describeFiles(ctx context.Context, paths ...string) ([]InputFile, error) {
 			return out, fmt.Errorf("describe %s: %w", path, err)
 		}
 		for _, p := range files {
-			f, err := hashFile(ctx, p)
+			f, err := describeFile(ctx, p, math.MaxInt64)
 			if err != nil {
 				return out, fmt.Errorf("describe %s: %w", p, err)
 			}
-			out = append(out, inputFile(f))
+			out = append(out, f)
 		}
 	}
 	return out, nil
 }
 
-// inputFile keeps the path as it is, absolute or not.
-func inputFile(f File) InputFile { return InputFile{Path: f.Path, Size: f.Size, SHA256: f.SHA256} }
+// describeFile leaves the hash out for files of more than limit bytes. The path stays as
+// it is, absolute or not.
+func describeFile(ctx context.Context, path string, limit int64) (InputFile, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return InputFile{}, err
+	}
+	if fi.Size() > limit {
+		return InputFile{Path: path, Size: fi.Size()}, nil
+	}
+	f, err := hashFile(ctx, path)
+	return InputFile{Path: f.Path, Size: f.Size, SHA256: f.SHA256}, err
+}
 
 // inputFiles lists path itself or the files below it. Links are followed one
 // step: model hubs keep snapshots as folders of links to files.
@@ -271,7 +283,7 @@ func identifyModel(ctx context.Context, dir string) (ModelInput, error) {
 		base = real
 	}
 	for _, p := range paths {
-		f, err := describeBounded(ctx, p)
+		f, err := describeFile(ctx, p, identityHashLimit)
 		if err != nil {
 			return m, fmt.Errorf("identify model: %w", err)
 		}
@@ -291,39 +303,20 @@ func identifyModel(ctx context.Context, dir string) (ModelInput, error) {
 	return m, nil
 }
 
-// describeBounded leaves the hash out for files above identityHashLimit.
-func describeBounded(ctx context.Context, path string) (InputFile, error) {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return InputFile{}, err
-	}
-	if fi.Size() > identityHashLimit {
-		return InputFile{Path: path, Size: fi.Size()}, nil
-	}
-	f, err := hashFile(ctx, path)
-	return inputFile(f), err
-}
-
-// ReadPlan reads plan.json; nil for a run of schema 1, which has none.
-// A plan of a newer version is an error.
-func (r *Run) ReadPlan() (*plan.Plan, error) { return r.readPlan(PlanName) }
-
-// ReadExactPlan is ReadPlan with the secrets of command lines, for resume. Only
-// the owner of a run that has any can read them.
+// ReadExactPlan is PlanOf with the secrets of command lines, for resume. Only the owner
+// of a run that has any can read them.
 func (r *Run) ReadExactPlan() (*plan.Plan, error) {
-	if p, err := r.readPlan(PrivateName); err != nil || p != nil {
+	if p, err := readPlan(r.Path(PrivateName)); err != nil || p != nil {
 		return p, err
 	}
-	return r.ReadPlan()
+	return PlanOf(r.dir)
 }
 
-// readPlan is nil without an error where the run has no such file.
-func (r *Run) readPlan(name string) (*plan.Plan, error) { return readPlan(r.Path(name)) }
-
-// PlanOf is ReadPlan for the folder of a run.
+// PlanOf reads the plan.json of a run; nil for a run of schema 1, which has none.
+// A plan of a newer version is an error.
 func PlanOf(dir string) (*plan.Plan, error) { return readPlan(filepath.Join(dir, PlanName)) }
 
-// readPlan is nil without an error where there is no such file.
+// readPlan is nil without an error if there is no such file.
 func readPlan(path string) (*plan.Plan, error) {
 	data, err := readRegular(path, maxManifest)
 	if errors.Is(err, os.ErrNotExist) {

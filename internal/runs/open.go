@@ -172,7 +172,7 @@ func ownedByUs(o Owner) bool {
 
 // takeOver counts the resume and makes this process the owner.
 func (r *Run) takeOver() error {
-	sweepTemps(r.dir)
+	r.SweepFolder(".")
 	if err := writeReserve(r.dir, reserveSize); err != nil && !IsDiskFull(err) {
 		return fmt.Errorf("resume run %s: %w", r.dir, err)
 	}
@@ -192,19 +192,6 @@ func (r *Run) takeOver() error {
 		m.Resumed++
 		return nil
 	})
-}
-
-// sweepTemps removes what a killed writer left in the run directory.
-func sweepTemps(dir string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), tempPrefix) && e.Type().IsRegular() {
-			os.Remove(filepath.Join(dir, e.Name()))
-		}
-	}
 }
 
 // Resolve finds the run that a person means by ref: a path to a run directory

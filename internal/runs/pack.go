@@ -105,7 +105,7 @@ func Pack(ctx context.Context, r *Run, out string, o PackOptions) (PackReport, e
 	if err != nil {
 		return fail(err)
 	}
-	if rep.Bytes, err = writePack(ctx, index, filepath.Join(tmp, "pack"), out); err != nil {
+	if rep.Bytes, err = writePack(ctx, index, out); err != nil {
 		return fail(err)
 	}
 	rep.Files, rep.Omitted, rep.Notes = len(index.Files), index.Omitted, index.Notes
@@ -321,35 +321,23 @@ func (p *packer) manifest(ctx context.Context, files map[string]File) (packEntry
 	return packEntry{File: f, src: dst}, err
 }
 
-// writePack writes the archive under a temporary name and moves it to out.
-func writePack(ctx context.Context, index PackIndex, tmp, out string) (int64, error) {
-	f, err := os.Create(tmp)
+// writePack writes the archive, whole or not at all, and gives its size.
+func writePack(ctx context.Context, index PackIndex, out string) (int64, error) {
+	err := writeAtomic(out, func(w io.Writer) error {
+		z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedDefault))
+		if err != nil {
+			return err
+		}
+		return errors.Join(writeMembers(ctx, tar.NewWriter(z), index), z.Close())
+	})
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
-	z, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedDefault))
+	fi, err := os.Stat(out)
 	if err != nil {
 		return 0, err
 	}
-	err = writeMembers(ctx, tar.NewWriter(z), index)
-	if err = errors.Join(err, z.Close()); err != nil {
-		return 0, err
-	}
-	if err := f.Sync(); err != nil {
-		return 0, err
-	}
-	fi, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		return 0, err
-	}
-	if err := os.Rename(tmp, out); err != nil {
-		return 0, err
-	}
-	return fi.Size(), syncDir(filepath.Dir(out))
+	return fi.Size(), nil
 }
 
 // The index comes first, so that a reader can check names and sizes before it writes.

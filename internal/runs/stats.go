@@ -3,7 +3,6 @@ package runs
 import (
 	"math"
 	"slices"
-	"sort"
 	"time"
 )
 
@@ -159,7 +158,7 @@ func spread(v []float64) *Spread {
 		return nil
 	}
 	v = slices.Clone(v)
-	sort.Float64s(v)
+	slices.Sort(v)
 	s := Spread{N: len(v), Min: v[0], Max: v[len(v)-1]}
 	for _, x := range v {
 		s.Total += x

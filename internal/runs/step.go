@@ -276,25 +276,16 @@ func (r *Run) Within(paths ...string) []string {
 }
 
 // WriteBy has a file of the run written, whole or not at all.
-func (r *Run) WriteBy(name string, write func(io.Writer) error) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", name, err)
-		}
-	}()
+func (r *Run) WriteBy(name string, write func(io.Writer) error) error {
 	path := r.Path(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
+	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	if err == nil {
+		err = writeAtomic(path, write)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".export-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", name, err)
 	}
-	defer os.Remove(f.Name()) // gone once it was renamed
-	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }
 
 // Publish copies files of the session of a step to the folder of the workload itself,

@@ -99,13 +99,13 @@ func Delete(root, name string) error {
 	if err != nil {
 		return err
 	}
-	if r.Status() == StatusRunning {
-		return fmt.Errorf("delete run %s: %w", name, ErrRunning)
+	if err = ErrRunning; r.Status() != StatusRunning {
+		err = deleteRun(r)
 	}
-	if held, _ := lockHeld(r.dir); held {
-		return fmt.Errorf("delete run %s: %w", name, ErrRunning)
+	if err != nil {
+		return fmt.Errorf("delete run %s: %w", name, err)
 	}
-	return deleteRun(r)
+	return nil
 }
 
 // InStore is the folder of a run by its whole name, or of "latest". Unlike
