@@ -120,7 +120,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// visible keeps the caret under its character whatever the line holds.
+// visible keeps a line on one line, and the caret under its character, whatever it holds.
 func visible(r rune) rune {
 	if unicode.IsControl(r) {
 		return ' '

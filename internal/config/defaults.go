@@ -188,8 +188,8 @@ func (b *defaultsBuilder) collectOverrides(parent *inputDefault, list []*inputDe
 				"%s: Default List Overrides are not allowed in the subtree\nof an in interpolated config group (override %s=%s).",
 				parent.configPath(), key, d.choice)
 		}
-		if _, ok := b.overrides.choices[key]; !ok {
-			b.overrides.set(key, d.choice, &overrideMeta{from: parent.configPath(), origin: d.origin})
+		if b.overrides.choices[key] == nil {
+			b.overrides.set(key, &groupChoice{choice: d.choice, from: parent.configPath(), origin: d.origin})
 		}
 	}
 }
@@ -228,11 +228,8 @@ func (b *defaultsBuilder) include(t *treeNode, list []*inputDefault, interpolate
 		}
 		d.setParent(parent.groupPath(), parent.finalPackage(true))
 		if d.isGroup {
-			key := d.overrideKey()
-			if c, ok := b.overrides.choices[key]; ok {
-				d.choice = c
-				d.origin = b.overrides.meta[key].origin
-				b.overrides.meta[key].used = true
+			if c := b.overrides.choices[d.overrideKey()]; c != nil {
+				d.choice, d.origin, c.used = c.choice, c.origin, true
 			}
 		}
 		switch {
@@ -379,8 +376,8 @@ func (b *defaultsBuilder) noDuplicates(list []resultDefault) error {
 func (b *defaultsBuilder) allUsed() error {
 	g := b.overrides
 	for _, key := range g.order {
-		meta := g.meta[key]
-		if meta.used {
+		made := g.choices[key]
+		if made.used {
 			continue
 		}
 		group, _, _ := strings.Cut(key, "@")
@@ -394,12 +391,12 @@ func (b *defaultsBuilder) allUsed() error {
 		default:
 			msg += "\nDid you mean to override one of " + strings.Join(choices, ", ") + "?"
 		}
-		e := &Error{Kind: "group-override-no-match", Key: key, Origin: meta.origin}
-		if meta.external {
-			e.Message = msg + fmt.Sprintf("\nTo append to your default list use +%s=%s", key, g.choices[key])
+		e := &Error{Kind: "group-override-no-match", Key: key, Origin: made.origin}
+		if made.external {
+			e.Message = msg + fmt.Sprintf("\nTo append to your default list use +%s=%s", key, made)
 			e.Column = 1
 		} else {
-			e.Message = fmt.Sprintf("In '%s': %s", meta.from, msg)
+			e.Message = fmt.Sprintf("In '%s': %s", made.from, msg)
 		}
 		if len(choices) == 0 {
 			e.Hint = suggest.Question(key, g.knownKeys)

@@ -7,23 +7,23 @@ import (
 // groupOverrides are the choices made for groups by the command line and by
 // "override" entries, and what became of them.
 type groupOverrides struct {
-	choices   map[string]choice        // by override key
-	meta      map[string]*overrideMeta // of each choice
-	order     []string                 // keys of choices in the order they were made
-	appended  []*inputDefault          // "+group=option": they come last in the primary's list
-	values    []*override              // overrides of values, in order
-	deletions map[string]*deletion     // by override key
-	delOrder  []string                 // keys of deletions in the order they were made
-	known     map[string]choice        // what the defaults lists came to, by override key
-	knownKeys []string                 // keys of known in the order they were met
-	perGroup  map[string][]string      // override keys seen of a group
+	choices   map[string]*groupChoice // by override key
+	order     []string                // keys of choices in the order they were made
+	appended  []*inputDefault         // "+group=option": they come last in the primary's list
+	values    []*override             // overrides of values, in order
+	deletions map[string]*deletion    // by override key
+	delOrder  []string                // keys of deletions in the order they were made
+	known     map[string]choice       // what the defaults lists came to, by override key
+	knownKeys []string                // keys of known in the order they were met
+	perGroup  map[string][]string     // override keys seen of a group
 }
 
-// overrideMeta says where a choice of a group was made, and whether the defaults
+// groupChoice is a choice for a group, with where it was made, and whether the defaults
 // lists have that group.
-type overrideMeta struct {
+type groupChoice struct {
+	choice
 	external bool   // made on the command line
-	from     string // config path of the file that holds the override; "" where external
+	from     string // config path of the file that holds the override; "" if external
 	origin   Origin
 	used     bool // a defaults list has the group
 }
@@ -42,7 +42,7 @@ type deletion struct {
 // An override with a dictionary is always one of values, even if a group has its name.
 func newGroupOverrides(r *repo, overrides []*override) (*groupOverrides, error) {
 	g := &groupOverrides{
-		choices: map[string]choice{}, meta: map[string]*overrideMeta{}, deletions: map[string]*deletion{},
+		choices: map[string]*groupChoice{}, deletions: map[string]*deletion{},
 		known: map[string]choice{}, perGroup: map[string][]string{},
 	}
 	for _, o := range overrides {
@@ -118,16 +118,16 @@ func (g *groupOverrides) addGroup(o *override) error {
 		})
 		return nil
 	}
-	g.set(key, c, &overrideMeta{external: true, origin: o.origin()})
+	g.set(key, &groupChoice{choice: c, external: true, origin: o.origin()})
 	return nil
 }
 
 // set makes a choice for a group; a later one replaces it in its place.
-func (g *groupOverrides) set(key string, c choice, m *overrideMeta) {
-	if _, ok := g.choices[key]; !ok {
+func (g *groupOverrides) set(key string, c *groupChoice) {
+	if g.choices[key] == nil {
 		g.order = append(g.order, key)
 	}
-	g.choices[key], g.meta[key] = c, m
+	g.choices[key] = c
 }
 
 // knownChoices gives what each group is set to, as a mapping in the order in

@@ -49,15 +49,7 @@ type grammarError struct {
 // Error shows the text on one line with a caret below the place.
 func (e *grammarError) Error() string {
 	column := utf8.RuneCountInString(e.src[:min(e.pos, len(e.src))])
-	return e.text + "\n    " + strings.Map(oneLine, e.src) + "\n    " + strings.Repeat(" ", column) + "^"
-}
-
-// oneLine keeps a quoted expression on one line.
-func oneLine(r rune) rune { // keeps columns as they are
-	if r == '\n' || r == '\t' || r == '\r' {
-		return ' '
-	}
-	return r
+	return e.text + "\n    " + strings.Map(visible, e.src) + "\n    " + strings.Repeat(" ", column) + "^"
 }
 
 // parseText parses a string with interpolations.

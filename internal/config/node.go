@@ -26,12 +26,7 @@ const (
 var kindNames = [...]string{"null", "bool", "int", "float", "string", "map", "list"}
 
 // String names the kind as an error message does.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return "kind " + strconv.Itoa(int(k))
-}
+func (k Kind) String() string { return kindNames[k] }
 
 // Origin says where a value was written: in a file or in an override. The
 // zero Origin belongs to a value that the program itself supplied.

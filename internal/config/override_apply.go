@@ -107,11 +107,11 @@ func (c *composer) overrideFailed(o *override, err error) error {
 // the key looks like one.
 func (c *composer) keyHint(key string, me *mergeError) string {
 	if !strings.Contains(key, ".") {
-		return nearestHint(key, append(c.allGroups(), me.near...))
+		return suggest.Question(key, append(c.allGroups(), me.near...))
 	}
 	near := suggest.Nearest(me.key, me.near)
 	if len(near) == 0 {
-		return nearestHint(key, c.allGroups())
+		return suggest.Question(key, c.allGroups())
 	}
 	parts := splitKey(key)
 	for i, p := range parts {
@@ -152,15 +152,6 @@ func elsewhere(full *Node, name string) string {
 	return "did you mean " + strings.Join(found, " or ") + "?"
 }
 
-// nearestHint suggests one name.
-func nearestHint(name string, names []string) string {
-	near := suggest.Nearest(name, names)
-	if len(near) == 0 {
-		return ""
-	}
-	return "did you mean '" + near[0] + "'?"
-}
-
 // remove performs ~key and ~key=value.
 // With a value other than null the key goes only if it has that value. A key that is
 // null counts as absent.
@@ -172,7 +163,7 @@ func (c *composer) remove(full *Node, o *override) error {
 	if old == nil || old.kind == Null {
 		e := o.errorf("delete-absent", "Could not delete from config. '%s' does not exist.", o.key)
 		if e.Hint = nearestKey(full, o.key); strings.Contains(o.key, "/") {
-			e.Hint = nearestHint(o.key, c.allGroups())
+			e.Hint = suggest.Question(o.key, c.allGroups())
 		}
 		return e
 	}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -302,11 +301,10 @@ func (r *repo) withLine(err error) error {
 	if !ok {
 		return err
 	}
-	scanner := bufio.NewScanner(bytes.NewReader(data))
-	scanner.Buffer(nil, maxFileSize+1)
-	for n := 1; scanner.Scan(); n++ {
-		if n == e.Origin.Line {
-			e.Line = scanner.Text()
+	n := 0
+	for line := range bytes.Lines(data) {
+		if n++; n == e.Origin.Line {
+			e.Line = strings.TrimRight(string(line), "\r\n")
 			break
 		}
 	}

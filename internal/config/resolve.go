@@ -79,23 +79,30 @@ func (r *resolver) deref(n *Node, memo map[*Node]bool) (v *Node, err error) {
 		return nil, failed("interpolation-other", "Cannot resolve interpolation for a node without a parent")
 	}
 	r.depth++
-	r.steps++
 	r.stack = append(r.stack, n)
 	defer func() {
 		r.depth--
 		r.stack = r.stack[:len(r.stack)-1]
 	}()
 	defer catch(&err)
-	switch {
-	case r.depth > maxResolveDepth:
+	if r.depth > maxResolveDepth {
 		return nil, failed("interpolation-cycle", "Recursive interpolation detected: %s", n.text)
-	case r.steps > maxResolveSteps:
-		return nil, failed("interpolation-cycle", "resolving takes more than %d steps", maxResolveSteps)
+	}
+	if err := r.step(); err != nil {
+		return nil, err
 	}
 	if v = r.eval(must(r.parse(n.text)), n.parent, n, memo); v.parent == nil && v != n.root() {
 		v.parent = n.parent
 	}
 	return v, nil
+}
+
+// step counts a step and refuses one too many.
+func (r *resolver) step() error {
+	if r.steps++; r.steps > maxResolveSteps {
+		return failed("interpolation-cycle", "resolving takes more than %d steps", maxResolveSteps)
+	}
+	return nil
 }
 
 // literal marks a value that came out of a resolver: its text is not resolved
@@ -244,9 +251,8 @@ func (r *resolver) content(n *Node, active map[*Node]bool) (*Node, error) {
 	if active[v] || len(active) > maxNesting*2 {
 		return nil, failed("interpolation-cycle", "Recursive interpolation detected: '%s' contains itself", v.fullKey())
 	}
-	r.steps++
-	if r.steps > maxResolveSteps {
-		return nil, failed("interpolation-cycle", "resolving takes more than %d steps", maxResolveSteps)
+	if err := r.step(); err != nil {
+		return nil, err
 	}
 	active[v] = true
 	defer delete(active, v)
