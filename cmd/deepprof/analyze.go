@@ -61,7 +61,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 			asJSON := f.Bool("json", false, "print the result as JSON and write nothing")
 			regions := f.StringArray("region", nil, "count the launches of the NVTX regions `EXPR` alone; may be given again")
 			whole := f.Bool("whole", false, "count the whole timeline, not the stages or the regions of the run alone")
-			partial := f.Bool("partial", false, "take what is left where an input is damaged or cannot be read: the exit code is 0, not 4")
+			partial := f.Bool("partial", false, "take what is left if an input is damaged or cannot be read: the exit code is 0, not 4")
 			baseline := f.String("baseline", "", "hold the numbers of the page against those of the run or capture `PATH`; compare tells whether a difference is more than noise")
 			model := modelFlags{flags: f}
 			model.register()
@@ -82,7 +82,7 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 	}
 }
 
-// printAnalyzed prints the result itself where it was not written, else one screen of
+// printAnalyzed prints the result itself if it was not written, else one screen of
 // it and where it lies.
 // Warnings of printed JSON go to the error stream, so that the data stays valid.
 func printAnalyzed(s streams, made *show.Analyzed) error {
@@ -108,7 +108,7 @@ func printAnalyzed(s streams, made *show.Analyzed) error {
 	return err
 }
 
-// incomplete fails where an input was lost, wholly or in part, and nobody said
+// incomplete fails if an input was lost, wholly or in part, and nobody said
 // that the rest is enough, and where timelines are of different programs.
 // The reports have been written by then. The first loss is named; the reports list all.
 // --partial does not excuse timelines of different programs: their sums would mean nothing.

@@ -22,7 +22,7 @@ func compareCommand() command {
 	return command{
 		use: "compare [BASE NEW | --base RUN... --new RUN... | --self RUN... | --run N [OVERRIDE...] -- CMD_A --- CMD_B]", short: "Say what is faster or slower between two sides, how sure that is, and where it comes from",
 		long: `Compare two sides. A side is a run, several runs, a packed run, files that nsys
-and ncu wrote (joined by commas where they belong together), or a baseline that
+and ncu wrote (joined by commas if they belong together), or a baseline that
 'deepprof baseline set' named. Each process is one sample: a run that was made
 with pipeline.repeats=N has N of them, and --base and --new may be repeated.
 

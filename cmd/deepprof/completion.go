@@ -103,7 +103,7 @@ func writeMan(c *cobra.Command, dir string) error {
 	return nil
 }
 
-// manDate is that of the source where a build says it, so that the same source
+// manDate is that of the source if a build says it, so that the same source
 // gives the same page.
 // SOURCE_DATE_EPOCH is in seconds; one that is no number is ignored.
 func manDate() string {

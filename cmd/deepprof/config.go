@@ -28,7 +28,7 @@ func (c *configFlags) register(f *pflag.FlagSet) {
 
 // plan composes, resolves and decodes, and prints what composing found odd. What is
 // wrong with the configuration ends with exitUsage.
-// Warnings are printed only where there is a plan.
+// Warnings are printed only if there is a plan.
 func (c *configFlags) plan(s streams, overrides []string) (*plan.Composed, error) {
 	p, err := c.Plan(overrides)
 	if err != nil {
@@ -55,15 +55,15 @@ by file.`,
 	}
 }
 
-// configShowCommand does not check the plan: what is shown is what was composed, also
-// where a run would refuse it.
+// configShowCommand does not check the plan: what is shown is what was composed, even
+// if a run would refuse it.
 func configShowCommand() command {
 	var c configFlags
 	return command{
 		use: "show [OVERRIDE...]", short: "Compose the configuration and print it",
 		long: `Compose the configuration and print it as YAML, interpolations as written unless
 --resolve is given. Unknown keys of the plan are not refused here; 'config check'
-does that. Exit code 2 where composition fails.`,
+does that. Exit code 2 if composition fails.`,
 		example: `  deepprof config show
   deepprof config show --resolve pipeline/ncu=roofline infer.max_new_tokens=64
   deepprof config show --origin
@@ -130,7 +130,7 @@ func configCheckCommand() command {
 wrong types, values out of range and contradictions, all reported together.
 What only the installed tools know, such as the sets, sections and metrics of
 ncu, is checked by 'doctor' and 'run'; a set that no ncu comes with is a warning.
-Exit code 2 where there is a problem.`,
+Exit code 2 if there is a problem.`,
 		example: `  deepprof config check infer.max_new_tokens=64
   deepprof config check pipeline/nsys=full pipeline.nsys.capture_range=nvtx`,
 		complete: c.complete,

@@ -108,8 +108,8 @@ func demoCompare(s streams, page string) error {
 	return c.print(made)
 }
 
-// playCommand stands in for nsys or ncu where there is none, or no GPU.
-// It ends with the exit code, or the signal, of the recorded tool; with 1 where the recording
+// playCommand stands in for nsys or ncu if there is none, or no GPU.
+// It ends with the exit code, or the signal, of the recorded tool; with 1 if the recording
 // cannot be read.
 func playCommand() command {
 	return command{

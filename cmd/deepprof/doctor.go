@@ -13,7 +13,7 @@ import (
 	"github.com/deepprof/deepprof/internal/terminal"
 )
 
-// doctorCommand makes the checks of run and ends with exitNo where one blocks.
+// doctorCommand makes the checks of run and ends with exitNo if one blocks.
 func doctorCommand() command {
 	var c configFlags
 	return command{
@@ -22,7 +22,7 @@ func doctorCommand() command {
 GPU and driver, permission to read counters, other profilers, locks, disk space,
 Python and the packages that the workload needs, the program of a command, files
 of the model and of the dataset, and the settings of the captures. One line a
-check, with its evidence; exit code 1 where something that the configuration asks
+check, with its evidence; exit code 1 if something that the configuration asks
 for cannot work.`,
 		example:  "  deepprof doctor -- python3 infer.py\n  deepprof doctor pipeline.ncu.enable=false --json",
 		complete: c.complete,

@@ -33,7 +33,7 @@ and Nsight Compute. An export covers all of it, with loading and warm-up, unless
 }
 
 // formatCommand is the command of one format.
-// Notes are printed also where the export fails. The name of the file goes to the error
+// Notes are printed even if the export fails. The name of the file goes to the error
 // stream, because out may carry the data.
 func formatCommand(f export.Format) command {
 	return command{
@@ -45,7 +45,7 @@ func formatCommand(f export.Format) command {
 			}
 			output := fs.StringP("output", "o", "", to)
 			region := fs.String("region", "", "take only what the NVTX region `EXPR` launched")
-			partial := fs.Bool("partial", false, "take what is left where an input is damaged")
+			partial := fs.Bool("partial", false, "take what is left if an input is damaged")
 			table := new(string)
 			if f.Folder {
 				table = fs.String("table", "", "write one table: "+strings.Join(export.TableNames(), ", "))

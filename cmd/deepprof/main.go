@@ -37,7 +37,7 @@ func main() {
 // events hold no pointers, so that collecting more often costs next to nothing. Where
 // little is in use, as while rows are written, it returns a ballast to keep: the
 // collector then waits until at least a tenth of that is garbage. It is never touched,
-// so that it takes no memory. nil where the user sets GOGC.
+// so that it takes no memory. nil if the user sets GOGC.
 func collectOften() []byte {
 	if os.Getenv("GOGC") != "" {
 		return nil
@@ -57,14 +57,14 @@ const (
 )
 
 // A failure is an error that ends the program with a code of its own. Its
-// error is nil where everything there is to say has been printed already.
+// error is nil if everything there is to say has been printed already.
 type failure struct {
 	// an exit code, never 0
 	code int
 	err  error
 }
 
-// Error is never printed where err is nil: see exitCode.
+// Error is never printed if err is nil: see exitCode.
 func (f *failure) Error() string {
 	if f.err == nil {
 		return fmt.Sprintf("exit code %d", f.code)

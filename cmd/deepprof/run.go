@@ -130,7 +130,7 @@ func withCommand(f *pflag.FlagSet, args []string) []string {
 }
 
 // ended prints what came of a run and chooses the exit code.
-// summary is nil where no run was made. Steps, the summary of the result and the last
+// summary is nil if no run was made. Steps, the summary of the result and the last
 // line share one screen.
 // An error that a run with a summary ended with comes back as it is; else the error is a failure
 // with the exit code.
@@ -176,7 +176,7 @@ func ended(s streams, w *terminal.Watcher, summary *pipeline.Summary, err error)
 }
 
 // verdict is the exit code of a run: the first step that went wrong decides.
-// Only steps that failed count. nil where none did.
+// Only steps that failed count. nil if none did.
 func verdict(summary *pipeline.Summary) error {
 	if summary.Status == runs.StatusInterrupted {
 		return &failure{code: exitInterrupted}

@@ -94,14 +94,14 @@ func runsListCommand() command {
 }
 
 // runsShowCommand reads the manifest and the sizes of files; --verify reads every file
-// and ends with exitNo where one differs.
+// and ends with exitNo if one differs.
 func runsShowCommand() command {
 	return command{
 		use: "show RUN", short: "Show one run: stages, outcomes, files", example: "  deepprof runs show latest\n  deepprof runs show 20260102T030405Z --verify",
 		args: exactly("RUN"),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
-			verify := f.Bool("verify", false, "compare every file with its recorded hash; exit code 1 where one differs")
+			verify := f.Bool("verify", false, "compare every file with its recorded hash; exit code 1 if one differs")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(ctx context.Context, args []string) error {
 				d, err := show.DescribeRun(ctx, *store, args[0], *verify)

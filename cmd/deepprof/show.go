@@ -29,7 +29,7 @@ func (o *output) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.json, "json", false, "print JSON: an object with a schema version and rows")
 	fs.BoolVar(&o.csv, "csv", false, "print CSV with every column and exact values")
 	fs.BoolVar(&o.md, "md", false, "print a Markdown table")
-	fs.BoolVar(&o.all, "all", false, "print each row, also where there are thousands: a table sums them up, JSON, CSV and Markdown have each")
+	fs.BoolVar(&o.all, "all", false, "print each row, even if there are thousands: a table sums them up, JSON, CSV and Markdown have each")
 	o.registerPager(fs)
 }
 
@@ -88,7 +88,7 @@ func printLines(s streams, lead string, lines []string) {
 // --all, and a number of rows that was asked for, turn this off.
 const readableRows = 1000
 
-// printText writes a table for people, through a pager where it may be long.
+// printText writes a table for people, through a pager if it may be long.
 // The width is read first, because a pager is written to through a pipe.
 func (o *output) printText(s streams, t report.Printable) error {
 	width := terminal.Width(s.out)
@@ -103,7 +103,7 @@ func (o *output) printText(s streams, t report.Printable) error {
 	})
 }
 
-// paged lets write print through a pager where the command may print much.
+// paged lets write print through a pager if the command may print much.
 // write runs once, with a pager or without.
 func (o *output) paged(out io.Writer, write func(io.Writer) error) error {
 	if o.noPager || !o.pages {

@@ -90,7 +90,7 @@ nvtx_gpu_proj_sum and nvtx_kern_sum of 'nsys stats', for counters every cell of
 release that is asked ('show metrics --raw' has those of 2025.3). What cannot be
 compared so is counted: kernel names that ncu shortens, and units that an older
 ncu guesses. Of a run its timeline and all its counters are compared. Exit code 1
-where they differ, 2 where the vendor's tool is missing, cannot read the report or
+if they differ, 2 if the vendor's tool is missing, cannot read the report or
 gave nothing to compare with.`,
 		example: `  deepprof selfcheck report.sqlite
   deepprof selfcheck report.ncu-rep --ncu /opt/nvidia/nsight-compute/2025.3.1/ncu`,

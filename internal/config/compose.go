@@ -143,7 +143,7 @@ func (c *composer) checkSources() error {
 }
 
 // nearDirs suggests folders beside one that does not exist.
-// nearDirs is "" where the parent cannot be read.
+// nearDirs is "" if the parent cannot be read.
 func nearDirs(dir string) string {
 	parent := filepath.Dir(dir)
 	entries, err := os.ReadDir(parent)

@@ -14,7 +14,7 @@ type Source struct {
 	Provider string // who added it: "main", "command-line", ...
 	Path     string // shown in errors and origins: a folder, or a name such as "deepprof"
 	FS       fs.FS  // its root holds the groups
-	Check    bool   // the folder must exist: composing fails where it does not or is a file
+	Check    bool   // the folder must exist: composing fails if it does not or is a file
 }
 
 // Options says what to compose.
@@ -40,8 +40,8 @@ type Options struct {
 type Rename struct {
 	// dotted key, with all that lies below it; of a group override, group or group@package
 	From   string
-	To     string // dotted key of today; "" where nothing takes its place one to one
-	Advice string // what to write instead; read only where To is ""
+	To     string // dotted key of today; "" if nothing takes its place one to one
+	Advice string // what to write instead; read only if To is ""
 }
 
 // Config is a composed configuration, its interpolations not yet resolved.
@@ -71,18 +71,18 @@ func Keys(n *Node) []string {
 	return keys
 }
 
-// Error is a problem with the configuration, in the words of Hydra where it
+// Error is a problem with the configuration, in the words of Hydra if it
 // has words for it, with the place and a suggestion.
 type Error struct {
 	// what went wrong, of the closed list in docs/hydra.md: "unknown-key", "override-syntax", ...
 	Kind    string
 	Message string // one or more lines without place or suggestion
-	Key     string // the dotted key concerned, where there is one
-	Origin  Origin // the file and line, or the override; zero where neither is to blame
-	Column  int    // 1-based column in the override; 0 where unknown
-	Line    string // the source line that the caret points into; "" where not known
-	Hint    string // the next step or the nearest valid name; "" where there is none
-	Err     error  // cause, where it is another error
+	Key     string // the dotted key concerned, if there is one
+	Origin  Origin // the file and line, or the override; zero if neither is to blame
+	Column  int    // 1-based column in the override; 0 if unknown
+	Line    string // the source line that the caret points into; "" if not known
+	Hint    string // the next step or the nearest valid name; "" if there is none
+	Err     error  // cause, if it is another error
 }
 
 // Unwrap returns the cause.

@@ -82,7 +82,7 @@ func (b *defaultsBuilder) build(configName string) (list []resultDefault, err er
 	return list, b.allUsed()
 }
 
-// emptyConfig stands for the primary config where there is none.
+// emptyConfig stands for the primary config if there is none.
 const emptyConfig = "_dummy_empty_config_"
 
 // expand loads the config of a tree node and includes what its list says.

@@ -40,7 +40,7 @@ type choice struct {
 	// no option was chosen; the other fields are zero then
 	null bool
 	name string
-	// in the order of the file, which is the order of merging; read only where isList is true
+	// in the order of the file, which is the order of merging; read only if isList is true
 	options []string
 	isList  bool
 }
@@ -173,7 +173,7 @@ func (d *inputDefault) finalPackage(useHeader bool) string {
 }
 
 // overrideKey is how the command line refers to the entry: the group, with its
-// package where that is not the default one.
+// package if that is not the default one.
 func (d *inputDefault) overrideKey() string {
 	key, final := d.groupPath(), d.finalPackage(false)
 	if d.defaultPackage() == final {
@@ -426,7 +426,7 @@ func (b *defaultsBuilder) notFound(t *treeNode) error {
 }
 
 // hint says what may have been meant by a config that is not there.
-// "" where nothing looks alike. A file that ends in .yml goes before names that look alike.
+// "" if nothing looks alike. A file that ends in .yml goes before names that look alike.
 func (r *repo) hint(configPath, name string, options []string) string {
 	if p, ok := fsPath(configPath + ".yml"); ok {
 		for _, s := range r.sources {

@@ -38,7 +38,7 @@ type deletion struct {
 }
 
 // newGroupOverrides sorts the overrides into choices of groups and values: it
-// is a group where a folder of that name exists.
+// is a group if a folder of that name exists.
 // An override with a dictionary is always one of values, even if a group has its name.
 func newGroupOverrides(r *repo, overrides []*override) (*groupOverrides, error) {
 	g := &groupOverrides{

@@ -88,7 +88,7 @@ func (p *interpParser) nest(what string) func() {
 	return func() { p.depth-- }
 }
 
-// expect passes a token of the type; it is an error where another one comes next.
+// expect passes a token of the type; it is an error if another one comes next.
 func (p *interpParser) expect(typ tokenType, want string) token {
 	if p.peek().typ != typ {
 		panic(p.unexpected(want))

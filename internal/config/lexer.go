@@ -10,7 +10,7 @@ import (
 // errors on. It never leaves the package.
 type failure struct{ err error }
 
-// must panics with a failure where err is set.
+// must panics with a failure if err is set.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(failure{err})
@@ -131,7 +131,7 @@ func match(typ tokenType, pattern string) rule {
 }
 
 // longest applies the rules by ANTLR's law.
-// The length is 0 where no rule matches. It tries every rule at every place, which is
+// The length is 0 if no rule matches. It tries every rule at every place, which is
 // cheap for the short texts of a configuration.
 func longest(rules []rule, s string) (tokenType, int) {
 	best, size := tokEOF, 0

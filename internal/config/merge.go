@@ -135,7 +135,7 @@ func checkText(n *Node) error {
 // update sets a dotted key. Mappings and lists merge into what is there; force
 // adds what is not.
 // What stands in the way of a dotted key, such as a number, is replaced by a mapping
-// where force allows it.
+// if force allows it.
 // Without force a key that does not exist is a *mergeError of the kind "unknown-key". On an
 // error cfg may be changed in part.
 func (m *merger) update(cfg *Node, key string, value *Node, force bool) error {

@@ -32,7 +32,7 @@ func (k Kind) String() string { return kindNames[k] }
 // zero Origin belongs to a value that the program itself supplied.
 type Origin struct {
 	File     string // display path; "" for an override
-	Line     int    // 1-based; 0 where unknown
+	Line     int    // 1-based; 0 if unknown
 	Column   int    // 1-based, in characters
 	Override string // the override as it was typed; "" for a file
 }
@@ -143,7 +143,7 @@ func (n *Node) Get(key string) *Node {
 }
 
 // Lookup follows a dotted path of keys and list indices, without resolving
-// interpolations on the way; nil where there is nothing.
+// interpolations on the way; nil if there is nothing.
 func (n *Node) Lookup(path string) *Node {
 	if path == "" {
 		return n
@@ -246,7 +246,7 @@ func (n *Node) reindex() {
 	}
 }
 
-// child gives the value of a key, nil where it is not there.
+// child gives the value of a key, nil if it is not there.
 func (n *Node) child(k nodeKey) *Node {
 	if i := n.find(k); i >= 0 {
 		return n.entries[i].Value
@@ -334,7 +334,7 @@ func (n *Node) reparent() {
 	}
 }
 
-// root is n itself where it has no parent.
+// root is n itself if it has no parent.
 func (n *Node) root() *Node {
 	for n.parent != nil {
 		n = n.parent

@@ -130,7 +130,7 @@ func (p *overrideParser) override() *override {
 	return o
 }
 
-// key reads a dotted key or group/sub, and @package where there is one.
+// key reads a dotted key or group/sub, and @package if there is one.
 func (p *overrideParser) key(o *override) {
 	switch t := p.peek(); {
 	case t.typ == tokID:
@@ -304,10 +304,10 @@ func parseFloat(s string) float64 {
 type override struct {
 	op       string // "=", "+", "++" or "~"
 	key      string // dotted path or group
-	pkg      string // behind the "@" of a group; read only where hasPkg is true
+	pkg      string // behind the "@" of a group; read only if hasPkg is true
 	hasPkg   bool
 	value    *Node  // nil for "~key" and for a sweep; every node has the override as its origin
-	sweep    *sweep // nil where there is a single value
+	sweep    *sweep // nil if there is a single value
 	line     string // as it was typed
 	keyPos   int    // byte offset of the key in line
 	valuePos int    // byte offset behind the "="

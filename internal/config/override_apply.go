@@ -103,7 +103,7 @@ func (c *composer) overrideFailed(o *override, err error) error {
 	return o.errorf("merge-type", "Error merging override %s\n%s", o.line, err)
 }
 
-// keyHint suggests the dotted key that was probably meant, or the group where
+// keyHint suggests the dotted key that was probably meant, or the group if
 // the key looks like one.
 func (c *composer) keyHint(key string, me *mergeError) string {
 	if !strings.Contains(key, ".") {
@@ -125,7 +125,7 @@ func (c *composer) keyHint(key string, me *mergeError) string {
 
 // elsewhere suggests the keys of that name below the top, of which there are
 // few.
-// "" where there is none or more than three: a longer list would not help. Keys of the hydra
+// "" if there is none or more than three: a longer list would not help. Keys of the hydra
 // node are left out.
 func elsewhere(full *Node, name string) string {
 	var found []string
@@ -245,7 +245,7 @@ func (c *composer) warnRenamed(r Rename, where Origin) {
 }
 
 // renameAdvice says what to write instead of a key that no longer exists; ""
-// where nothing is known about it.
+// if nothing is known about it.
 func (c *composer) renameAdvice(o *override) string {
 	for _, r := range c.opts.Renames {
 		if r.To == "" && (o.key == r.From || o.fullKey() == r.From || strings.HasPrefix(o.key, r.From+".")) {

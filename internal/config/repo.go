@@ -18,7 +18,7 @@ import (
 // were at the first read.
 type repo struct {
 	sources []Source          // in order: the first that has a file wins
-	loaded  map[string]*file  // by config path; nil where no source has it
+	loaded  map[string]*file  // by config path; nil if no source has it
 	groups  map[string]bool   // whether a folder of that name exists
 	lines   map[string][]byte // text by display path, for carets
 }
@@ -30,7 +30,7 @@ type file struct {
 	// how errors and origins name the file
 	display  string
 	root     *Node  // a Map or List; never nil
-	header   string // package of the "# @package" line; read only where hasHdr is true
+	header   string // package of the "# @package" line; read only if hasHdr is true
 	hasHdr   bool
 	defaults []*inputDefault // the list of the file, which is not in root any more
 }
@@ -40,7 +40,7 @@ func newRepo(sources []Source) *repo {
 	return &repo{sources: sources, loaded: map[string]*file{}, groups: map[string]bool{}, lines: map[string][]byte{}}
 }
 
-// fsPath turns a config path into one that fs.FS takes; ok is false where it
+// fsPath turns a config path into one that fs.FS takes; ok is false if it
 // leads out of the source.
 func fsPath(p string) (string, bool) {
 	p = path.Clean(strings.TrimLeft(p, "/"))
@@ -88,7 +88,7 @@ func (r *repo) find(configPath string) *Source {
 	return nil
 }
 
-// load reads a config; nil without error where no source has it.
+// load reads a config; nil without error if no source has it.
 // Each call returns the same file: whoever changes its tree changes it for all. The error is
 // an *Error with the source line, and is not kept: the next call reads again.
 func (r *repo) load(configPath string) (*file, error) {
@@ -240,7 +240,7 @@ func packageHeader(display string, data []byte) (pkg string, found bool, err err
 }
 
 // options lists the configs of a group over all sources, sorted.
-// nil where no source has the group. A folder that cannot be read counts as empty.
+// nil if no source has the group. A folder that cannot be read counts as empty.
 func (r *repo) options(group string) []string {
 	return r.list(group, func(dir string, e fs.DirEntry, s Source) (string, bool) {
 		if name, ok := strings.CutSuffix(e.Name(), ".yaml"); ok && !isDir(s, path.Join(dir, e.Name()), e) {
@@ -391,7 +391,7 @@ func (r *repo) option(configPath, name string) Option {
 }
 
 // firstComment reads only the beginning of a file.
-// "" where a value comes before any comment, or no comment stands in the first 4096 bytes.
+// "" if a value comes before any comment, or no comment stands in the first 4096 bytes.
 func firstComment(h fs.File) string {
 	head := make([]byte, 4096)
 	n, _ := h.Read(head)

@@ -15,7 +15,7 @@ import (
 type resolver struct {
 	env    func(string) (string, bool)
 	now    time.Time
-	hydra  func() *Node     // the hydra node; nil result where there is none yet
+	hydra  func() *Node     // the hydra node; nil result if there is none yet
 	parsed map[string]*expr // by text
 	stack  []*Node          // interpolations being followed, the first outermost
 	depth  int
@@ -33,8 +33,8 @@ const (
 type resolveError struct {
 	kind string
 	text string
-	hint string // the next step; "" where there is none
-	err  error  // cause, where it is another error
+	hint string // the next step; "" if there is none
+	err  error  // cause, if it is another error
 }
 
 // Error is OmegaConf's text.
@@ -384,7 +384,7 @@ func wrapTypeError(err error) error {
 func (n *Node) treeContainer() bool { return n.container() && !n.literal }
 
 // selectOne looks a key up without resolving.
-// nil without an error where the key, or the index, does not exist.
+// nil without an error if the key, or the index, does not exist.
 func selectOne(c *Node, key string, o selectOptions) (*Node, error) {
 	var v *Node
 	if c.kind == List {
@@ -412,7 +412,7 @@ func listIndex(s string) (int, bool) {
 }
 
 // selectNode follows a dotted path below root, through interpolations; nil
-// where there is nothing.
+// if there is nothing.
 // The last part is resolved too. nil means absent; a null value is a node of kind Null.
 func (r *resolver) selectNode(root *Node, key string, o selectOptions, memo map[*Node]bool) (*Node, error) {
 	if key == "" {
@@ -476,7 +476,7 @@ func (r *resolver) cyclePath(last *Node) string {
 	return ": " + strings.Join(keys, " -> ")
 }
 
-// maybeDeref resolves; where failures are not wanted they give nil.
+// maybeDeref resolves; if failures are not wanted they give nil.
 func (r *resolver) maybeDeref(n *Node, throw bool, memo map[*Node]bool) (*Node, error) {
 	v, err := r.deref(n, memo)
 	if err != nil && !throw {

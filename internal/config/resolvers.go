@@ -37,7 +37,7 @@ func resolvers() map[string]resolverFunc {
 }
 
 // evalCall evaluates ${name:args}. Arguments come first, as in omegaconf: one that
-// fails is an error even where the resolver would not have needed it.
+// fails is an error even if the resolver would not have needed it.
 func (r *resolver) evalCall(e *expr, parent, node *Node, memo map[*Node]bool) *Node {
 	var names []string
 	for _, p := range e.name {
@@ -95,7 +95,7 @@ func resolveEnv(c *call) *Node {
 	return literal(newText(pyStr(c.args[1])))
 }
 
-// selectValue is omegaconf's select: nil where there is nothing or "???".
+// selectValue is omegaconf's select: nil if there is nothing or "???".
 func (r *resolver) selectValue(container *Node, key string, o selectOptions) (*Node, error) {
 	root, rest, err := rootAndKey(container, key)
 	if err != nil {
@@ -251,7 +251,7 @@ func resolveNow(c *call) *Node {
 	return literal(newText(strftime.Format(format, c.r.now)))
 }
 
-// resolveHydra is hydra: a value of the hydra node, null where it has none.
+// resolveHydra is hydra: a value of the hydra node, null if it has none.
 func resolveHydra(c *call) *Node {
 	path := c.text()
 	hydra := c.r.hydra()

@@ -32,7 +32,7 @@ func (c *Config) resolver() *resolver {
 	return r
 }
 
-// hydraValue resolves a value of the hydra node; null where it is not there.
+// hydraValue resolves a value of the hydra node; null if it is not there.
 // The error points at the value, or at the hydra node if the key does not exist.
 func (c *Config) hydraValue(path string) (*Node, error) {
 	v, err := c.resolver().selectValue(c.Hydra, "."+path, selectOptions{throwFailure: true})
@@ -87,7 +87,7 @@ func (c *Config) Run() (Run, error) {
 }
 
 // record makes the files that Hydra writes into hydra.output_subdir.
-// Interpolations stay as they were written. The map is nil where output_subdir is null.
+// Interpolations stay as they were written. The map is nil if output_subdir is null.
 func (c *Config) record() (map[string][]byte, error) {
 	subdir, err := c.hydraValue("output_subdir")
 	if err != nil || subdir.kind == Null {

@@ -125,7 +125,7 @@ func (n *Node) writeJSON(b *bytes.Buffer) {
 	}
 }
 
-// writeJSONMap takes JSON's own form where every key is a string.
+// writeJSONMap takes JSON's own form if every key is a string.
 func (n *Node) writeJSONMap(b *bytes.Buffer) {
 	for _, e := range n.entries {
 		if e.Key.kind != String {

@@ -376,7 +376,7 @@ func plainTag(s string) string {
 	return "!!str"
 }
 
-// scalarOf constructs a scalar; nil where the text does not fit the tag or the
+// scalarOf constructs a scalar; nil if the text does not fit the tag or the
 // tag is not known.
 func scalarOf(tag, s string) *Node {
 	switch tag {

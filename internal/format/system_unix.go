@@ -21,7 +21,7 @@ func freeSpace(dir string) (int64, error) {
 // gone tells that a process does not exist.
 func gone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
-// writtenBytes is how many bytes of a file are no holes; size where the file
+// writtenBytes is how many bytes of a file are no holes; size if the file
 // system does not tell. It moves the position of f.
 func writtenBytes(f *os.File, size int64) int64 {
 	fd, written := int(f.Fd()), int64(0)

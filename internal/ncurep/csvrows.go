@@ -18,7 +18,7 @@ var fixed = map[string]bool{
 	"Rule Name": true, "Rule Type": true, "Rule Description": true, "Estimated Speedup Type": true, "Estimated Speedup": true,
 }
 
-// firstMetric is the number of header columns where the page has no metric.
+// firstMetric is the number of header columns if the page has no metric.
 func (t *table) firstMetric() int {
 	for i, h := range t.header {
 		if !fixed[h] {
@@ -28,7 +28,7 @@ func (t *table) firstMetric() int {
 	return len(t.header)
 }
 
-// cell is "" where the table lacks the column or the row is too short.
+// cell is "" if the table lacks the column or the row is too short.
 func (t *table) cell(r record, name string) string {
 	if i, ok := t.index[name]; ok && i < len(r.cells) {
 		return r.cells[i]
@@ -170,7 +170,7 @@ var (
 	speedupTypes = map[string]SpeedupType{"local": SpeedupLocal, "global": SpeedupGlobal}
 )
 
-// rule: the CSV has one message a row, in percent where it estimates a speedup.
+// rule: the CSV has one message a row, in percent if it estimates a speedup.
 func (t *table) rule(r record, name string) RuleResult {
 	msg := RuleMessage{Type: messageTypes[t.cell(r, "Rule Type")], Text: t.cell(r, "Rule Description")}
 	if x, err := strconv.ParseFloat(t.cell(r, "Estimated Speedup"), 64); err == nil {

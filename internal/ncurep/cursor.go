@@ -10,7 +10,7 @@ import (
 )
 
 // What one read of the file asks for: much of a message that is being decoded,
-// little where only the headers of blocks are visited.
+// little if only the headers of blocks are visited.
 const (
 	windowSize   = 256 << 10
 	headerWindow = 4 << 10
@@ -44,7 +44,7 @@ func (c *cursor) reset(at, end int64) {
 }
 
 // offset is the place in the file of what comes next, left how many bytes the walk still has;
-// negative where a reset went beyond its end.
+// negative if a reset went beyond its end.
 func (c *cursor) offset() int64 { return c.base + int64(c.pos) }
 func (c *cursor) left() int64   { return c.end - c.offset() }
 
@@ -75,7 +75,7 @@ func (c *cursor) peek(n int) ([]byte, error) {
 	return nil, fmt.Errorf("read %d bytes at offset %d: %w", n, at, err)
 }
 
-// next returns the next n bytes and moves past them; errShort where the walk has fewer.
+// next returns the next n bytes and moves past them; errShort if the walk has fewer.
 func (c *cursor) next(n int64) ([]byte, error) {
 	if n > c.left() {
 		return nil, errShort

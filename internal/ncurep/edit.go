@@ -90,7 +90,7 @@ func editMessage(b []byte, edit func(string) string, depth int) {
 }
 
 // editField decides what a field of bytes is. The wire does not tell a text
-// from a message: where it can be both, the inner texts are edited first, and
+// from a message: if it can be both, the inner texts are edited first, and
 // the whole only if something is then still to be changed.
 func editField(v []byte, edit func(string) string, depth int) {
 	if len(v) == 0 {

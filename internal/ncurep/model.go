@@ -120,7 +120,7 @@ type Result struct {
 
 	// NVTX has the ranges of all threads; those of ThreadID are around the launch.
 	NVTX     NVTX
-	CPUStack []Frame // empty where ncu recorded none
+	CPUStack []Frame // empty if ncu recorded none
 
 	// Metrics in file order; the same name can occur several times (see Metric).
 	Metrics  []Metric
@@ -150,13 +150,13 @@ func (r *Result) Name() string {
 // Metric is one counter of one result.
 type Metric struct {
 	Name      string
-	Value     metric.Value // in the unit of Unit; IsZero where ncu has none
+	Value     metric.Value // in the unit of Unit; IsZero if ncu has none
 	Instances []Instance   // Options.Instances
 	// NumInstances is known even when the instances were not asked for.
 	NumInstances int
 	Section      string // of a details page: the section that shows it, and Name is its label
 
-	// unit is only meant where hasUnit is set: "" is a unit, too.
+	// unit is only meant if hasUnit is set: "" is a unit, too.
 	unit    string
 	hasUnit bool
 }
@@ -183,7 +183,7 @@ type NVTX struct {
 }
 
 // IsZero reports that no range was open.
-// It is also true where the report was made without --nvtx; Recorded tells the two apart.
+// It is also true if the report was made without --nvtx; Recorded tells the two apart.
 func (n NVTX) IsZero() bool { return len(n.Stacks) == 0 && len(n.Open) == 0 }
 
 // NVTXStack is the push/pop stack of one thread in one domain, outermost first.
@@ -215,7 +215,7 @@ type NVTXRange struct {
 	Message     string
 }
 
-// Frame is one CPU stack frame of the launching call. Names are empty where nothing tells
+// Frame is one CPU stack frame of the launching call. Names are empty if nothing tells
 // them.
 type Frame struct {
 	Module, Function, File string
@@ -290,7 +290,7 @@ type RuleMessage struct {
 	Type    MessageType
 	Title   string
 	Text    string        // with the vendor's markup, such as @section:...@
-	Speedup *Speedup      // nil where the rule gives none
+	Speedup *Speedup      // nil if the rule gives none
 	Focus   []FocusMetric // metrics that it is about
 }
 
@@ -304,7 +304,7 @@ type Speedup struct {
 type FocusMetric struct {
 	// Name is that of a metric of the result, which may not be among those selected.
 	Name     string
-	Value    float64 // NaN where the file gives none
+	Value    float64 // NaN if the file gives none
 	Severity uint32  // 0 default, 1 low, 2 high
 	Info     string
 }

@@ -61,7 +61,7 @@ type rawTable struct {
 	names  []string // of the metrics, sorted
 	// columns know the unit of each metric and how many digits ncu prints.
 	columns []metric.Column
-	values  [][]*Metric // by row and metric, the last where a name repeats; nil where a result lacks it
+	values  [][]*Metric // by row and metric, the last if a name repeats; nil if a result lacks it
 }
 
 // A rawColumn is a column that is no metric.
@@ -225,7 +225,7 @@ func streamCell(r *Result) string {
 	return strconv.FormatUint(uint64(r.StreamID), 10)
 }
 
-// deviceCell prints 255 where the report does not name the device, as ncu does.
+// deviceCell prints 255 if the report does not name the device, as ncu does.
 func deviceCell(r *Result) string {
 	if r.Device < 0 {
 		return "255"
@@ -233,7 +233,7 @@ func deviceCell(r *Result) string {
 	return strconv.Itoa(r.Device)
 }
 
-// ccCell prints 0.0 where the attributes are missing.
+// ccCell prints 0.0 if the attributes are missing.
 func ccCell(r *Result) string {
 	major, _ := r.Value("device__attribute_compute_capability_major")
 	minor, _ := r.Value("device__attribute_compute_capability_minor")

@@ -199,7 +199,7 @@ func lostOf(list []Warning) []Warning {
 	return slices.DeleteFunc(slices.Clone(list), func(w Warning) bool { return w.Lost == 0 })
 }
 
-// at and lost are bytes; lost is 0 where everything could still be read.
+// at and lost are bytes; lost is 0 if everything could still be read.
 func (r *Reader) warn(at, lost int64, code fact.Code, params ...fact.Param) {
 	const enough = 100 // a file of noise must not fill memory with complaints
 	if len(r.warnings) == enough {
@@ -255,7 +255,7 @@ func (r *Reader) orderBlocks() {
 	})
 }
 
-// fileHeader reports false where nothing after it can be found. An unknown version is
+// fileHeader reports false if nothing after it can be found. An unknown version is
 // read like the known one, with a warning.
 func (r *Reader) fileHeader() bool {
 	c := &r.cur
@@ -294,7 +294,7 @@ func (r *Reader) frame(limit int64, what string) ([]byte, bool) {
 	return b, true
 }
 
-// blockHeader passes over the payload without reading it and reports false where the
+// blockHeader passes over the payload without reading it and reports false if the
 // file ends.
 func (r *Reader) blockHeader() bool {
 	c := &r.cur

@@ -8,7 +8,7 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 )
 
-// layout gives the field numbers of one kind of result message; 0 where the
+// layout gives the field numbers of one kind of result message; 0 if the
 // kind has no such field. What is not listed is skipped.
 type layout struct {
 	thread, created, context, stream          protowire.Number

@@ -58,7 +58,7 @@ func (d Difference) String() string {
 
 // SelfCheck runs `ncu --import path --page raw --csv` with scaled and with
 // base units, and compares every cell with what is read natively.
-// The error is set where ncu cannot run or cannot read the file; differences are no
+// The error is set if ncu cannot run or cannot read the file; differences are no
 // error. ncu runs twice.
 // A compressed report is unpacked for ncu into a temporary file.
 func SelfCheck(ctx context.Context, path string, ncu tool.Tool) (*Check, error) {

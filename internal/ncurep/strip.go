@@ -43,7 +43,7 @@ func Strip(src io.ReaderAt, size int64, w io.Writer) error {
 	return nil
 }
 
-// copyBytes copies n bytes in pieces; errShort where fewer are left.
+// copyBytes copies n bytes in pieces; errShort if fewer are left.
 func copyBytes(w io.Writer, c *cursor, n int64) error {
 	if n > c.left() {
 		return errShort

@@ -36,7 +36,7 @@ func (f *File) exact() bool {
 
 // attributable reads what a query by regions needs. Where it asks for the
 // ranges of capture, a warning tells how much replayed work has none.
-// Captured has no effect where the file has no ranges and no earlier window is named.
+// Captured has no effect if the file has no ranges and no earlier window is named.
 func (f *File) attributable(ctx context.Context, parts Part, q timeline.Query) (*timeline.Timeline, error) {
 	if q.Captured {
 		t, err := f.Timeline(ctx, parts|Graphs)
@@ -115,7 +115,7 @@ func (f *File) TimelineFor(ctx context.Context, parts Part, q timeline.Query) (*
 	return f.detected(t, q), nil
 }
 
-// detected is the timeline with ranges of what repeats where the query asks for
+// detected is the timeline with ranges of what repeats if the query asks for
 // them and there are no others. A damaged file may have lost its own.
 func (f *File) detected(t *timeline.Timeline, q timeline.Query) *timeline.Timeline {
 	if !q.Detect || len(t.Ranges) > 0 || len(f.Lost()) > 0 {
@@ -129,7 +129,7 @@ func (f *File) detected(t *timeline.Timeline, q timeline.Query) *timeline.Timeli
 }
 
 // capturedWarnings say how much GPU time of CUDA graphs has no range of capture,
-// and what to change; none where there is nothing to change.
+// and what to change; none if there is nothing to change.
 func capturedWarnings(c timeline.CaptureCoverage) []fact.Fact {
 	of := []fact.Param{fact.Count("of", c.Replayed.Count), fact.NS("of_time", c.Replayed.NS)}
 	var told []fact.Fact
@@ -154,7 +154,7 @@ func capturedWarnings(c timeline.CaptureCoverage) []fact.Fact {
 }
 
 // CaptureCoverage tells how much work of CUDA graphs has a place of capture, and what
-// to change where some has none.
+// to change if some has none.
 func (f *File) CaptureCoverage(ctx context.Context) (timeline.CaptureCoverage, []fact.Fact, error) {
 	t, err := f.Timeline(ctx, KernelTimes|Graphs)
 	if err != nil {
@@ -164,7 +164,7 @@ func (f *File) CaptureCoverage(ctx context.Context) (timeline.CaptureCoverage, [
 	return c, capturedWarnings(c), nil
 }
 
-// regionsFor is what a query about ranges needs: names of kernels only where it
+// regionsFor is what a query about ranges needs: names of kernels only if it
 // goes by them.
 func regionsFor(q timeline.Query) Part {
 	if q.Kernel != nil {
@@ -187,7 +187,7 @@ func (f *File) RegionRows(ctx context.Context, q timeline.Query) (timeline.Rows[
 	return withWarnings(t.RegionRows(q), t), nil
 }
 
-// Replays is Timeline.Replays, with the ranges of an earlier window; nil where the query
+// Replays is Timeline.Replays, with the ranges of an earlier window; nil if the query
 // does not count work where it was captured.
 // Keys are region paths as in RegionRow.Path.
 func (f *File) Replays(ctx context.Context, q timeline.Query) (map[string][]float64, error) {
@@ -230,7 +230,7 @@ func (f *File) StreamLaunches(ctx context.Context, q timeline.Query) (timeline.S
 
 // GapGroups sums the times in which a GPU or a stream ran nothing by cause and
 // region.
-// It needs all CUDA calls: in memory, or in a flow where the query is about whole devices.
+// It needs all CUDA calls: in memory, or in a flow if the query is about whole devices.
 func (f *File) GapGroups(ctx context.Context, q timeline.Query) (timeline.Rows[timeline.GapGroupRow], error) {
 	if rows, ok, err := f.flowGapGroups(ctx, q); ok || err != nil {
 		return rows, err

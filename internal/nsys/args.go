@@ -22,7 +22,7 @@ const (
 )
 
 // CaptureOptions describe one run of nsys profile. The zero value of a field
-// is stated beside it; "" where a name is wanted is an error.
+// is stated beside it; "" in the place of a name is an error.
 type CaptureOptions struct {
 	// Output is the report to write, with or without .nsys-rep. With a range
 	// end of repeat nsys adds a number before the extension.
@@ -156,7 +156,7 @@ func (o CaptureOptions) addTrace(f *tool.Flags) {
 }
 
 // addGraphs says what is traced of CUDA graphs and of children.
-// The option is always written where CUDA is traced, so that the default of nsys does not matter.
+// The option is always written if CUDA is traced, so that the default of nsys does not matter.
 func (o CaptureOptions) addGraphs(f *tool.Flags) {
 	if o.tracesCUDA() {
 		value := cmp.Or(o.CUDAGraphTrace, "node")
@@ -217,7 +217,7 @@ func (o CaptureOptions) tracesCUDA() bool {
 }
 
 // addGate returns the environment that the gate needs.
-// nsys switches APIs on by itself where a gate needs them; here that is an error, so
+// nsys switches APIs on by itself if a gate needs them; here that is an error, so
 // that the plan of a run says what is traced.
 func (o CaptureOptions) addGate(f *tool.Flags) (env []string) {
 	gate := cmp.Or(o.CaptureRange, gateNone)

@@ -50,8 +50,8 @@ type domain struct {
 	id        int64
 }
 
-// A name is a text or, where id is not negative, a reference to StringIds with
-// a text that stands in where it leads nowhere.
+// A name is a text or, if id is not negative, a reference to StringIds with
+// a text that stands in if it leads nowhere.
 type name struct {
 	id    int64
 	text  string

@@ -33,7 +33,7 @@ type callShare struct {
 	allSites  []uint16
 
 	pid int64       // of the last row
-	ids *processIDs // of that process, where launches are looked for; nil without any
+	ids *processIDs // of that process, if launches are looked for; nil without any
 }
 
 // reserveCalls gives the workers parts of the same columns, with room for at most
@@ -223,7 +223,7 @@ func (b *builder) countCalls(thread uint32, n int64) {
 }
 
 // An idSet holds the correlation ids of launches by process. It is a bitmap
-// over the ids that occur; where those are scattered it takes a map.
+// over the ids that occur; if those are scattered it takes a map.
 // Keys are globalPids.
 type idSet struct {
 	processes map[int64]*processIDs
@@ -234,7 +234,7 @@ type processIDs struct {
 	low, high uint32          // smallest and largest id
 	count     int64           // launches, with repeated ids
 	bits      []uint64        // bit id-low
-	rare      map[uint32]bool // where ids are too far apart for bits
+	rare      map[uint32]bool // if ids are too far apart for bits
 }
 
 // launched collects the correlation ids of the GPU work read so far.

@@ -8,7 +8,7 @@ import (
 )
 
 // commandLine joins the entries COMMAND and ARGUMENT_n of a capture.
-// The result is quoted for a shell; "" where the capture does not name a command. The
+// The result is quoted for a shell; "" if the capture does not name a command. The
 // list of arguments ends at the first number that is missing.
 func commandLine(parts map[string]string) string {
 	if parts["COMMAND"] == "" {

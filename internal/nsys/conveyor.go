@@ -13,11 +13,11 @@ import (
 type conveyor[T, K any] struct {
 	full, empty chan parcel[T, K]
 	err         error                   // of reading; valid when full is closed
-	functions   []function              // of kernels where their names are read, and the next where their
+	functions   []function              // of kernels if their names are read, and the next if their
 	configs     []timeline.LaunchConfig // launch configurations are; valid when full is closed
 
 	filling parcel[T, K] // of the reader
-	keys    *[]K         // that it has so far; nil where rows have none
+	keys    *[]K         // that it has so far; nil if rows have none
 	ctx     context.Context
 
 	now parcel[T, K] // that is gone through

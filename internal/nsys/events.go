@@ -96,7 +96,7 @@ func (e *ends) join(o ends) {
 	}
 }
 
-// time is not valid where no row has an end: then nsys stats prints no duration.
+// time is not valid if no row has an end: then nsys stats prints no duration.
 func (e *ends) time() timeline.Time {
 	if !e.anyEnd {
 		return timeline.Time{NS: e.start}
@@ -104,8 +104,8 @@ func (e *ends) time() timeline.Time {
 	return timeline.Time{NS: max(e.start, e.end), Valid: true}
 }
 
-// A payload waits for its text where it is a reference to StringIds.
-// json is the id of the text, noString where Value has it already.
+// A payload waits for its text if it is a reference to StringIds.
+// json is the id of the text, noString if Value has it already.
 type payload struct {
 	timeline.Payload
 	json int64
@@ -170,7 +170,7 @@ func (s *nvtxShare) addRange(r row, kind timeline.RangeKind) {
 	s.ranges.add(g)
 }
 
-// name is that of the registered string where there is one, else the text of
+// name is that of the registered string if there is one, else the text of
 // the row.
 func (s *nvtxShare) name(r row) (id timeline.StringID, unnamed bool) {
 	if r.whole(nvtxTextID) {

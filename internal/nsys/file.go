@@ -276,7 +276,7 @@ func (f *File) noteAbsent(parts Part) {
 	}
 }
 
-// source names the SQLite file only where a report was exported to it.
+// source names the SQLite file only if a report was exported to it.
 func (f *File) source() timeline.Source {
 	s := timeline.Source{Path: f.Path, Bytes: f.db.Size(), Tool: f.tool, Schema: f.schema}
 	if filepath.Clean(f.SQLite) != filepath.Clean(f.Path) {

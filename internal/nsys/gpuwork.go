@@ -238,7 +238,7 @@ var (
 	}
 )
 
-// graphs reads launches of whole graphs, which exist only where nsys traced with
+// graphs reads launches of whole graphs, which exist only if nsys traced with
 // --cuda-graph-trace=graph, and the nodes, which exist only with node.
 func (b *builder) graphs(ctx context.Context) error {
 	b.f.noteUnknown(graphLayout)

@@ -32,7 +32,7 @@ type stream struct {
 // A table takes up to 4 MB for each worker; larger ids are hashed.
 const maxDirect = 1 << 20
 
-// simple finds the group of a row by its name alone, without hashing where the id is
+// simple finds the group of a row by its name alone, without hashing if the id is
 // small.
 func (s *stream) simple(r row) *timeline.Sample {
 	name := r.stringID(streamName)
@@ -106,7 +106,7 @@ func (f *File) kernelStream(ctx context.Context, q timeline.Query) (timeline.Row
 	return rows, nil
 }
 
-// duration is in ns; negative where a damaged row ends before it starts, which is counted.
+// duration is in ns; negative if a damaged row ends before it starts, which is counted.
 func (s *stream) duration(r row) int64 {
 	start, end := r.int(colStart), r.int(colEnd)
 	s.odd.add(start, end)

@@ -166,7 +166,7 @@ var (
 )
 
 // session: DurationNS is the longest of the rows, 0 if unknown; StartUTC is a text as
-// nsys writes it. EpochNS and ClockNS are 0 where the file lacks their columns.
+// nsys writes it. EpochNS and ClockNS are 0 if the file lacks their columns.
 func (b *builder) session(ctx context.Context) error {
 	_, err := scanTable(ctx, b.f, detailLayout, 1, func(_ *struct{}, r row) bool {
 		b.t.Session.DurationNS = max(b.t.Session.DurationNS, r.int(0))

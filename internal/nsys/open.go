@@ -21,7 +21,7 @@ type OpenOptions struct {
 	// reports that are not in the cache.
 	Nsys string
 	// CacheDir keeps exports; "" is deepprof/nsys in the user's cache
-	// directory, or .deepprof-cache beside the report where that cannot be
+	// directory, or .deepprof-cache beside the report if that cannot be
 	// written.
 	CacheDir string
 	System   tool.System

@@ -28,7 +28,7 @@ type Check struct {
 // A Difference is a cell, or a whole row, on which both do not agree.
 type Difference struct {
 	Row    string `json:"row"`              // what the row is about
-	Column string `json:"column,omitempty"` // empty where a row is missing on one side
+	Column string `json:"column,omitempty"` // empty if a row is missing on one side
 	Vendor string `json:"vendor"`
 	Ours   string `json:"ours"`
 }
@@ -79,7 +79,7 @@ var comparisons = []comparison{
 }
 
 // SelfCheck runs nsys stats on the file and compares its reports with ours,
-// row by row. The error is set where nsys could not be run.
+// row by row. The error is set if nsys could not be run.
 // Checks that came before an error are returned with it. nsys runs once per report.
 func (f *File) SelfCheck(ctx context.Context, nsys tool.Tool) ([]Check, error) {
 	t, err := f.Timeline(ctx, Kernels|Memory|Calls|NVTX)
@@ -129,7 +129,7 @@ func (c comparison) reportName(v tool.Version) string {
 
 // differences compares the vendor's report with ours as that version computes
 // it.
-// It changes o.dialect, and cells of the vendor's table where the version is before 2023.1.
+// It changes o.dialect, and cells of the vendor's table if the version is before 2023.1.
 func (c comparison) differences(v tool.Version, vendor vendorTable, o *ours) []Difference {
 	compute, label := c.ours, c.label
 	if !v.AtLeast(2023, 1) {
@@ -183,7 +183,7 @@ var (
 )
 
 // runStats runs one report of nsys stats on an SQLite file. skipped holds the
-// reason where nsys says that the file has no data for it, or fails on the data:
+// reason if nsys says that the file has no data for it, or fails on the data:
 // its scripts do so on names that are not valid UTF-8 and on domains that two
 // threads have created.
 func runStats(ctx context.Context, nsys tool.Tool, path, report, dir string) (r vendorTable, skipped string, err error) {

@@ -9,7 +9,7 @@ import (
 
 // A Session is a process under nsys that is profiled in windows. Its name must
 // be that of no other session of the user: `nsys start` makes a session of its
-// own, empty, where the one that it is told does not exist.
+// own, empty, if the one that it is told does not exist.
 // Building arguments is pure; package capture runs them. Launch, Start and Stop follow
 // each other as nsys wants: trace options belong to Launch, sampling and the report to
 // Start.
@@ -88,7 +88,7 @@ const (
 	SessionCollecting = "Collection"
 )
 
-// State reads what nsys lists: the state of this session, "" where it is gone.
+// State reads what nsys lists: the state of this session, "" if it is gone.
 // Names with blanks cannot be found, so Name must have none.
 func (s Session) State(listed string) string {
 	for line := range strings.SplitSeq(listed, "\n") {

@@ -15,7 +15,7 @@ type projected struct {
 	start, end int64
 	ops        int64  // distinct correlations
 	parent     uint32 // index of a range; timeline.None for the outermost
-	level      int    // -1 where the parents of a range lead in a circle
+	level      int    // -1 if the parents of a range lead in a circle
 	children   int64
 }
 
@@ -137,7 +137,7 @@ func (p *projection) shorter(x, y uint32) bool {
 		cmp.Compare(timeline.Since(p.t.Ranges[x].Start, p.ends[x]), timeline.Since(p.t.Ranges[y].Start, p.ends[y])), cmp.Compare(x, y)) < 0
 }
 
-// levels counts the steps to the outermost range, -1 where there is none.
+// levels counts the steps to the outermost range, -1 if there is none.
 func (p *projection) levels(parents []uint32) []int {
 	const unknown, walking = -2, -3
 	levels := make([]int, len(parents))

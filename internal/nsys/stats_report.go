@@ -93,7 +93,7 @@ func kernelShapeReport(t *timeline.Timeline, d statsDialect) vendorTable {
 func rowKey(row []string) string { return fmt.Sprintf("%q", row) }
 
 // percentCells are the columns from the share of the total to the deviation.
-// There are eight of them. The share is "" where the total is 0.
+// There are eight of them. The share is "" if the total is 0.
 func percentCells(s *timeline.Sample, total float64, d statsDialect) []string {
 	share := ""
 	if total != 0 {
@@ -161,7 +161,7 @@ func newDomainTexts(t *timeline.Timeline) domainTexts {
 }
 
 // rangeNames gives the names that a range has in the reports: more than one
-// where several threads of the process created its domain.
+// if several threads of the process created its domain.
 func rangeNames(t *timeline.Timeline, r *timeline.Range, domains domainTexts, d statsDialect) []statsText {
 	found := domains[domainTextKey{timeline.PIDOf(t.ThreadGlobal(r.Thread)), t.DomainID(r.Domain)}]
 	names := make([]statsText, max(1, len(found)))

@@ -47,7 +47,7 @@ type StatsRow struct {
 	Cells []StatsCell
 }
 
-// StatsCell is a cell; Value is absent where the cell is empty or a text.
+// StatsCell is a cell; Value is absent if the cell is empty or a text.
 type StatsCell struct {
 	Text  string
 	Value metric.Value
@@ -71,7 +71,7 @@ func (t *StatsTable) Column(name string) int {
 }
 
 // Number returns a number of a row by the name of its column.
-// It reports false where the column is absent or the cell is no number.
+// It reports false if the column is absent or the cell is no number.
 func (t *StatsTable) Number(row int, column string) (float64, bool) {
 	if i := t.Column(column); i >= 0 && i < len(t.Rows[row].Cells) {
 		return t.Rows[row].Cells[i].Value.Float64()
@@ -80,7 +80,7 @@ func (t *StatsTable) Number(row int, column string) (float64, bool) {
 }
 
 // Text returns a cell of a row by the name of its column.
-// It is "" where the column is absent.
+// It is "" if the column is absent.
 func (t *StatsTable) Text(row int, column string) string {
 	if i := t.Column(column); i >= 0 && i < len(t.Rows[row].Cells) {
 		return t.Rows[row].Cells[i].Text
@@ -90,7 +90,7 @@ func (t *StatsTable) Text(row int, column string) string {
 
 // ReadStatsCSVFile reads what `nsys stats --format csv` printed.
 // The file may be compressed. There is at least one table, or an error with ErrNoStats
-// in its chain where the text is no output of nsys stats.
+// in its chain if the text is no output of nsys stats.
 func ReadStatsCSVFile(path string) ([]*StatsTable, error) {
 	f, err := format.Open(path)
 	if err != nil {
@@ -280,7 +280,7 @@ func (t *StatsTable) row(r statsRecord, l metric.Locale) {
 	t.Rows = append(t.Rows, row)
 }
 
-// scaled keeps integers as they are where the header names ns.
+// scaled keeps integers as they are if the header names ns.
 func scaled(v metric.Value, scale float64) metric.Value {
 	if x, ok := v.Float64(); ok && scale != 1 {
 		return metric.Float64(x * scale)

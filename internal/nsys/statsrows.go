@@ -49,7 +49,7 @@ func parseStats(data string) vendorTable {
 	return r
 }
 
-// splitStats cuts a line into its cells, or gives nil where it is no whole row.
+// splitStats cuts a line into its cells, or gives nil if it is no whole row.
 // The last cell keeps its quotes, because it may go on in the next line.
 func splitStats(line string, columns []string) []string {
 	n := len(columns)

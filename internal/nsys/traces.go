@@ -42,7 +42,7 @@ const (
 )
 
 // OptionTraces are what further arguments of nsys profile ask for.
-// The result is sorted and has no repeats; nil where they ask for nothing more.
+// The result is sorted and has no repeats; nil if they ask for nothing more.
 func OptionTraces(args []string) []string {
 	var out []string
 	for option, name := range map[string]string{"--gpu-metrics-device": TraceGPUMetrics, "--nic-metrics": TraceNICMetrics} {

@@ -103,7 +103,7 @@ func argSecrets(args []string) []argSecret {
 }
 
 // value is the word that an option at i takes: the next of the same level.
-// false where the next word is an option itself.
+// false if the next word is an option itself.
 func value(all []word, i int) (word, bool) {
 	if i+1 >= len(all) {
 		return word{}, false

@@ -77,7 +77,7 @@ func (v *Values) cleanKind(path string, info os.FileInfo) (bool, error) {
 }
 
 // Content is CleanFile for what a file is to hold.
-// The result may be data itself where nothing was found; data is never changed.
+// The result may be data itself if nothing was found; data is never changed.
 func (v *Values) Content(name string, data []byte) ([]byte, error) {
 	if v == nil {
 		return data, nil

@@ -33,8 +33,8 @@ var fileRoots = []string{
 	"project", "cluster", "storage", "datasets", "models", "private", "Volumes", "kaggle", "raid", "nvme", "ssd", "afs", "cephfs",
 }
 
-// Names that belong to nobody: they are removed where they are a whole value,
-// not where they are a word of a sentence.
+// Names that belong to nobody: they are removed if they are a whole value,
+// not if they are a word of a sentence.
 var commonNames = []string{
 	"root", "user", "users", "admin", "nobody", "ubuntu", "debian", "localhost", "local", "host", "node", "vm", "dev", "test", "home",
 	"docker", "runner", "worker", "server", "gpu", "cuda", "nvidia", "jovyan", "model", "data", "main", "master", "build", "redacted",
@@ -204,7 +204,7 @@ func (r *Redactor) Text(s string) string {
 }
 
 // FileName is Text for the path of a file within a run. A host between the dots of
-// a name, as files of ranks have it, goes also where it is a common word.
+// a name, as files of ranks have it, goes even if it is a common word.
 func (r *Redactor) FileName(rel string) string {
 	dir, base := path.Split(r.Text(rel))
 	parts := strings.Split(base, ".")

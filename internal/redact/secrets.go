@@ -36,7 +36,7 @@ var (
 	plainEnds  = []string{"BYPASS", "COMPASS", "OVERPASS", "UNDERPASS", "MULTIPASS", "ENCOMPASS", "ASKPASS"}
 )
 
-// Parts of a name that mean a secret also where words run together.
+// Parts of a name that mean a secret even if words run together.
 var secretParts = []string{"PASSWORD", "SECRET", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "CONNECTION_STRING", "AUTHTOKEN", "ACCESSTOKEN"}
 
 // Names that the lists above would hit and that hold no secret.
@@ -197,8 +197,8 @@ func nameWords(name string) []string {
 	return strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
 }
 
-// secretName is the word of a name that announces a secret; "" where none does, or
-// where there is nothing to hide.
+// secretName is the word of a name that announces a secret; "" if none does, or
+// if there is nothing to hide.
 func secretName(name, value string) string {
 	upper := strings.ToUpper(name)
 	if slices.Contains(plainNames, upper) || value == "" {

@@ -328,7 +328,7 @@ func encodeYAML(doc *yaml.Node) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// entry is the value of a key of a mapping; nil where there is none.
+// entry is the value of a key of a mapping; nil if there is none.
 func entry(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {

@@ -235,7 +235,7 @@ func (v *Values) Text(s string) string {
 }
 
 // JSON removes the known values from the strings of a JSON text.
-// data itself is returned where nothing is known, and is never changed.
+// data itself is returned if nothing is known, and is never changed.
 func (v *Values) JSON(data []byte) ([]byte, error) {
 	if v == nil || len(v.known) == 0 {
 		return data, nil

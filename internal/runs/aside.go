@@ -33,7 +33,7 @@ func (r *Run) SweepFolder(folder string) {
 // SetAside moves what earlier attempts of a step left in a folder of the run
 // into a folder attempt-N below it, before the step is done again: if that
 // fails, what there was is still there. The manifest follows the files. It
-// returns the new folder, "" where there was nothing to move.
+// returns the new folder, "" if there was nothing to move.
 // folder is relative to the run, with slashes. After an error some files may have moved while
 // the manifest still has their old paths.
 func (r *Run) SetAside(step, folder string) (string, error) {

@@ -23,7 +23,7 @@ import (
 )
 
 // claimName is a file that the process which may write into a run creates, and
-// removes when it is done. Creating it fails where it is there, on every file
+// removes when it is done. Creating it fails if it is there, on every file
 // system; locks of files do not hold between hosts on some.
 const claimName = ".claim"
 
@@ -52,7 +52,7 @@ type claimText struct {
 }
 
 // takeClaim creates the claim of a run, and tells whether it replaces that of a
-// process that is gone. The error is ErrRunning where that process lives.
+// process that is gone. The error is ErrRunning if that process lives.
 // The caller calls release once. A claim of another host can make it wait for claimSilence;
 // the end of ctx ends the wait.
 func takeClaim(ctx context.Context, dir string) (c *claim, stale bool, err error) {
@@ -78,7 +78,7 @@ func newClaim(dir string) *claim {
 	return &claim{path: filepath.Join(dir, claimName), every: claimBeat, stop: make(chan struct{})}
 }
 
-// create fails with fs.ErrExist where another process has the claim.
+// create fails with fs.ErrExist if another process has the claim.
 func (c *claim) create() error {
 	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *claim) release() {
 
 // giveWay removes the claim of a process that is gone. Of several that try one
 // succeeds.
-// It may wait for claimSilence. nil also where the claim is gone already.
+// It may wait for claimSilence. nil also if the claim is gone already.
 func giveWay(ctx context.Context, path string) error {
 	before, err := os.ReadFile(path)
 	if err != nil {
@@ -155,7 +155,7 @@ func giveWay(ctx context.Context, path string) error {
 }
 
 // removeClaim removes a claim that says text. One that says something else is of a
-// process that came first: it is put back, which fails where a third has created
+// process that came first: it is put back, which fails if a third has created
 // its own by then.
 // The check and the removal cannot be one step on a shared file system; the rename
 // makes sure that only one process removes a given claim.
@@ -209,7 +209,7 @@ func madeElsewhere(dir string) bool {
 	return err == nil && json.Unmarshal(text, &c) == nil && c.Owner.BootID != bootID()
 }
 
-// tryLock takes a lock where the file system has any: what may be done is
+// tryLock takes a lock if the file system has any: what may be done is
 // decided by claims, and a lock only tells readers of this host.
 func tryLock(lock *flock.Flock) (bool, error) {
 	ok, err := lock.TryLock()
@@ -280,7 +280,7 @@ func parseStart(stat []byte) (uint64, error) {
 }
 
 // liveness decides whether the owner of the run in dir still works in it, and
-// says from what. The lock decides where it is held; a free lock on this boot
+// says from what. A lock that is held decides; a free lock on this boot
 // is cross-checked with the process, because some network file systems grant
 // every lock.
 // why is for people. It is nil for ownerAlive, and for a run that has ended.

@@ -177,7 +177,7 @@ func clean1(rep *CleanReport, s Summary, dryRun bool) {
 // deleteRun takes the run's lock, so that nobody resumes it meanwhile, moves the
 // directory out of sight in one step, and deletes it there: a deletion that
 // stops half way leaves no half run.
-// The error is ErrRunning where another process took the run up meanwhile.
+// The error is ErrRunning if another process took the run up meanwhile.
 func deleteRun(r *Run) error {
 	lock := flock.New(r.Path(lockName))
 	ok, err := lock.TryLock()
@@ -224,7 +224,7 @@ type PackedRuns struct {
 
 // PackOld packs the runs of a store that meet the conditions into a folder, and
 // with remove deletes the folder of each once its pack was unpacked and every
-// hash in it was right. A folder stays where the pack lacks a file that nobody
+// hash in it was right. A folder stays if the pack lacks a file that nobody
 // asked to leave out. What fails for one run does not stop the others.
 // A pack that exists already keeps its run's folder in place, with the reason in Kept.
 func PackOld(ctx context.Context, plan CleanPlan, into string, remove bool, o PackOptions) (PackedRuns, error) {

@@ -24,7 +24,7 @@ type Condition struct {
 	TempC       float64
 	Utilization float64 // 0 to 100: share of the time in which a kernel ran
 	Reasons     uint64  // bits of clocks_event_reasons.active
-	// Throttled names the reasons that change results, joined by '+'; "" where none
+	// Throttled names the reasons that change results, joined by '+'; "" if none
 	// does.
 	Throttled string
 	MemoryMiB float64 // in use on the GPU, of all processes
@@ -43,7 +43,7 @@ func (c *Condition) Record() []string {
 	return []string{c.Time.UTC().Format(time.RFC3339Nano), c.Step, strconv.Itoa(c.GPU), num(c.ClockSM), num(c.ClockMem), num(c.PowerW), num(c.TempC), num(c.Utilization), fmt.Sprintf("0x%x", c.Reasons), c.Throttled, num(c.MemoryMiB)}
 }
 
-// ReadConditions reads the samples of a run; none where it has none.
+// ReadConditions reads the samples of a run; none if it has none.
 // Samples are in the order of the file, which is that of time; a half-written last line
 // is left out.
 func ReadConditions(dir string) ([]Condition, error) {
@@ -104,7 +104,7 @@ func condition(row []string) (c Condition, err error) {
 }
 
 // MemoryInUse is the most memory that one GPU had in use since a moment, of all
-// processes, in bytes; nil where no sample of the run tells it.
+// processes, in bytes; nil if no sample of the run tells it.
 func MemoryInUse(dir string, since time.Time) *float64 {
 	samples, err := ReadConditions(dir)
 	if err != nil {

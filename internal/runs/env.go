@@ -56,8 +56,8 @@ type Host struct {
 // Container names what the run was made in, and how that was seen.
 type Container struct {
 	Kind     string `json:"kind" jsonschema:"docker, podman, kubernetes, apptainer, lxc and so on"`
-	Evidence string `json:"evidence" jsonschema:"the variable that was set, or the file that was there, with its line where that names the engine"`
-	Image    string `json:"image,omitempty" jsonschema:"image, where the container says"`
+	Evidence string `json:"evidence" jsonschema:"the variable that was set, or the file that was there, with its line if that names the engine"`
+	Image    string `json:"image,omitempty" jsonschema:"image, if the container says"`
 }
 
 // ToolInfo is a program that the run uses. The caller finds it.

@@ -51,7 +51,7 @@ type GPU struct {
 // them all; what they refuse is dropped and named.
 type gpuField struct {
 	query string
-	json  string // key of the field of GPU; "" where it is none
+	json  string // key of the field of GPU; "" if it is none
 	index int    // of that field
 }
 
@@ -219,7 +219,7 @@ var (
 	listedMIG = regexp.MustCompile(`^\s+(MIG .*)$`)
 )
 
-// migDevices asks only where a GPU is in MIG mode.
+// migDevices asks only if a GPU is in MIG mode.
 func (c *Collector) migDevices(ctx context.Context, env *Env) {
 	if !slices.ContainsFunc(env.GPUs, func(g GPU) bool { return g.MIG == "Enabled" }) {
 		return

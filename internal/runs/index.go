@@ -53,7 +53,7 @@ type stamp struct {
 	Folder int64  `json:"folder"` // time of the folder
 }
 
-// It is false where the manifest is no plain file or cannot be seen.
+// It is false if the manifest is no plain file or cannot be seen.
 func stampOf(dir string) (stamp, bool) {
 	m, err := os.Lstat(filepath.Join(dir, ManifestName))
 	if err != nil || !m.Mode().IsRegular() {
@@ -107,7 +107,7 @@ func addToIndex(root string, rows []indexRow) {
 }
 
 // enterIndex adds a run that has ended to the index of its store, and makes one
-// where the store has become large.
+// if the store has become large.
 // It never fails: the index is only a cache.
 func enterIndex(dir string) {
 	root, name := filepath.Split(dir)
@@ -214,9 +214,9 @@ func writeIndex(root string, rows map[string]indexRow, fresh []indexRow) {
 
 // examined is what a folder of a store holds.
 type examined struct {
-	summary *Summary // nil where it is none of a run
+	summary *Summary // nil if it is no run
 	warning *Warning
-	row     *indexRow // for the index, where the run has ended
+	row     *indexRow // for the index, if the run has ended
 }
 
 // examineAll opens folders, several at a time.
@@ -271,7 +271,7 @@ func examine(root, name string) (x examined) {
 	return x
 }
 
-// openListed opens a folder of a store; nil where it is none of a run.
+// openListed opens a folder of a store; nil if it is no run.
 func openListed(path, name string) (*Run, *Warning) {
 	r, err := openDir(path)
 	switch {

@@ -48,13 +48,13 @@ type WorkloadInput struct {
 type InputFile struct {
 	Path   string `yaml:"path"`
 	Size   int64  `yaml:"size"`
-	SHA256 string `yaml:"sha256,omitempty"` // absent only where it says so
+	SHA256 string `yaml:"sha256,omitempty"` // absent only if it says so
 }
 
 // DatasetInput says which samples are run. Keys are those of the configuration.
 type DatasetInput struct {
 	Name string `yaml:"name"`
-	// generated inputs; 0 where files are read
+	// generated inputs; 0 if files are read
 	SyntheticSamples  int  `yaml:"synthetic_samples,omitempty"`
 	Epochs            int  `yaml:"num_epochs"`
 	SamplesPerEpoch   int  `yaml:"num_samples_per_epoch,omitempty"` // 0: all
@@ -86,7 +86,7 @@ type ModelInput struct {
 	Path     string `yaml:"path,omitempty"`     // the folder, absolute
 	// weights are random, made from a configuration
 	Random bool `yaml:"random,omitempty"`
-	// of random weights, where the configuration gives the fields themselves
+	// of random weights, if the configuration gives the fields themselves
 	Config          map[string]any `yaml:"config,omitempty"`
 	TrustRemoteCode bool           `yaml:"trust_remote_code,omitempty"`
 	Dtype           string         `yaml:"dtype,omitempty"`

@@ -52,7 +52,7 @@ const (
 	ConfigName   = "config.yaml"
 	PlanName     = "plan.json" // the typed plan, as package plan stores it
 	InputsName   = "inputs.yaml"
-	// PrivateName is the exact plan, which resume needs, where PlanName does not
+	// PrivateName is the exact plan, which resume needs, if PlanName does not
 	// show all of it. Only its owner can read it; no pack, recording, report or
 	// manifest has it.
 	PrivateName    = "private.json"
@@ -145,7 +145,7 @@ const (
 
 // layoutRow places the files of a kind in a run. Folder and Name are patterns of
 // path.Match, and are matched against names inside the run only: no pattern is
-// ever made from the path of a run. Earlier rows are preferred where one file of
+// ever made from the path of a run. Earlier rows are preferred if one file of
 // a kind is wanted.
 type layoutRow struct {
 	Kind   FileKind
@@ -214,7 +214,7 @@ func row(rel string) int {
 	})
 }
 
-// KindOf tells what a file is by its name inside a run; "" where the layout does
+// KindOf tells what a file is by its name inside a run; "" if the layout does
 // not know it.
 func KindOf(rel string) FileKind {
 	if i := row(rel); i >= 0 {
@@ -229,7 +229,7 @@ func KindOf(rel string) FileKind {
 // folder without a manifest), it lists what lies where the layout puts them.
 // Empty files are listed. Of what is no plain file only counters are: their
 // reader refuses it by name.
-// Paths are joined to dir as it was given; the list is nil where there are none.
+// Paths are joined to dir as it was given; the list is nil if there are none.
 func Files(dir string, kind FileKind) []string {
 	var rels []string
 	if m, err := ReadManifest(dir); err == nil {
@@ -254,7 +254,7 @@ func Files(dir string, kind FileKind) []string {
 
 // Identities are those that the manifest records of the files of a run, by their
 // paths.
-// It is nil where the manifest cannot be read, and empty for a run with one timeline.
+// It is nil if the manifest cannot be read, and empty for a run with one timeline.
 func Identities(dir string) map[string]timeline.Identity {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -299,7 +299,7 @@ func listed(dir, rel string, kind FileKind) bool {
 }
 
 // Timeline is the export of the timeline that a run holds, of several ranks that
-// of the lowest; "" where there is none, or where there are several ranges and
+// of the lowest; "" if there is none, or if there are several ranges and
 // nothing says which is meant.
 func (r *Run) Timeline() string {
 	if of := r.RankTimeline(); of != nil {
@@ -321,7 +321,7 @@ func (r *Run) timelines() []File {
 	return slices.DeleteFunc(s.Files(), func(f File) bool { return format.Named(f.Path) != format.SQLite })
 }
 
-// RankTimeline is the timeline of the lowest rank; nil where there are no ranks.
+// RankTimeline is the timeline of the lowest rank; nil if there are no ranks.
 func (r *Run) RankTimeline() *File {
 	ranks := slices.DeleteFunc(r.timelines(), func(f File) bool { return f.Of == nil || f.Of.Rank == nil })
 	if len(ranks) == 0 {

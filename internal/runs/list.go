@@ -35,17 +35,17 @@ type Summary struct {
 	ID     string `json:"id"`
 	Path   string `json:"path"` // absolute
 	Status Status `json:"status"`
-	// how the status was told; "" where nothing is unusual
+	// how the status was told; "" if nothing is unusual
 	Note    string    `json:"note,omitempty"`
 	Created time.Time `json:"created"`
 	Seconds *float64  `json:"seconds,omitempty"` // absent while it runs, or when it was cut off
 	Label   string    `json:"label,omitempty"`
-	// the first, with the number of GPUs before it where there are several
+	// the first, with the number of GPUs before it if there are several
 	GPU   string      `json:"gpu,omitempty"`
 	Steps []StepState `json:"stages"`
 	Bytes int64       `json:"bytes"` // of all plain files of the run
 	Files int         `json:"files"`
-	// Recorded is when the captures were made, where a recording was played:
+	// Recorded is when the captures were made, if a recording was played:
 	// Created and Seconds are of the playing.
 	Recorded *time.Time `json:"recorded,omitempty"`
 	// Tags and Comment are what people wrote about the run.
@@ -232,18 +232,18 @@ func dirSize(dir string) (bytes int64, files int) {
 // words them.
 type Detail struct {
 	Summary Summary   `json:"summary"`
-	Reason  fact.Fact `json:"-"` // zero where there is none
+	Reason  fact.Fact `json:"-"` // zero if there is none
 	Version string    `json:"version,omitempty"`
 	Command []string  `json:"command,omitempty"`
 	Resumed int       `json:"resumed,omitempty"` // how often
-	Pack    *PackNote `json:"pack,omitempty"`    // nil where the run did not come out of a pack
+	Pack    *PackNote `json:"pack,omitempty"`    // nil if the run did not come out of a pack
 	Steps   []StepRow `json:"stages"`
 	Files   []FileRow `json:"files"`
 	// present when the run is not done, nobody works in it and it is no recording that was played
 	Resume   *ResumePlan `json:"resume,omitempty"`
 	Warnings []fact.Fact `json:"-"`
 	// Annotation is what deepprof's own ranges came to, which analysis tells;
-	// absent where none were asked for.
+	// absent if none were asked for.
 	Annotation []fact.Fact `json:"annotation,omitempty"`
 }
 
@@ -255,9 +255,9 @@ type StepRow struct {
 	Seconds  *float64  `json:"seconds,omitempty"` // over all attempts; nil until it ends
 	Attempts int       `json:"attempts"`
 	// Outcomes are those of several processes that each did a part of the step,
-	// in order; absent where one did it.
+	// in order; absent if one did it.
 	Outcomes []*Outcome `json:"-"`
-	// of the last attempt; nil where a signal ended it, or none was started
+	// of the last attempt; nil if a signal ended it, or none was started
 	ExitCode *int     `json:"exit_code,omitempty"`
 	Signal   string   `json:"signal,omitempty"`
 	Outcome  *Outcome `json:"-"` // nil while it runs
@@ -268,7 +268,7 @@ type StepRow struct {
 type FileRow struct {
 	Step string `json:"stage"`
 	File
-	// missing, or another size than recorded; zero where it is as it was
+	// missing, or another size than recorded; zero if it is as it was
 	Problem fact.Fact `json:"-"`
 }
 

@@ -79,7 +79,7 @@ type Manifest struct {
 	Owner    Owner         `json:"owner" jsonschema:"the process that works or last worked in the run"`
 	Steps    []Step        `json:"steps" jsonschema:"pipeline steps in the order they run"`
 	Warnings []fact.Stored `json:"warnings,omitempty" jsonschema:"doubts about the whole run"`
-	Recorded *time.Time    `json:"recorded,omitempty" jsonschema:"when the captures were made, where they come from a recording"`
+	Recorded *time.Time    `json:"recorded,omitempty" jsonschema:"when the captures were made, if they come from a recording"`
 	Pack     *PackNote     `json:"pack,omitempty" jsonschema:"present when this is a copy out of a pack: what packing changed"`
 }
 
@@ -183,7 +183,7 @@ type File struct {
 	Altered string      `json:"altered,omitempty" jsonschema:"what packing changed in the file; size and hash are those of the changed file"`
 	Omitted fact.Stored `json:"omitted,omitzero" jsonschema:"why packing left the file out"`
 	// Of tells timelines and reports of counters of one run apart.
-	Of *timeline.Identity `json:"of,omitempty" jsonschema:"rank, host, window or repeat that the file is of; absent where a run has one"`
+	Of *timeline.Identity `json:"of,omitempty" jsonschema:"rank, host, window or repeat that the file is of; absent if a run has one"`
 }
 
 // PackNote records what packing changed.

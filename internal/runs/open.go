@@ -108,7 +108,7 @@ func Reopen(ctx context.Context, dir string) (*Run, error) {
 
 // Amend opens a run for writing while it changes something that a run which has
 // ended may change, its reports for example. Status and owner stay. The error is
-// ErrRunning where another process works in the run.
+// ErrRunning if another process works in the run.
 func Amend(ctx context.Context, dir string, change func(*Run) error) error {
 	r, err := lockDir(ctx, dir)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // maxTextFile bounds what is cleaned in memory.
 const maxTextFile = 512 << 20
 
-// transform makes a changed copy of a file where the options ask for one.
+// transform makes a changed copy of a file if the options ask for one.
 // src is where the content lies; altered says what was changed, "" for nothing;
 // omitted says why the file is left out. An error ends the pack.
 func (p *packer) transform(rel string) (src, altered string, omitted fact.Fact, err error) {
@@ -75,7 +75,7 @@ func (p *packer) rawReport(rel, src string) (path, altered string, omitted fact.
 	return src, "", fact.Fact{}, nil
 }
 
-// hide makes a copy without the secrets of the run where a file has any: a run
+// hide makes a copy without the secrets of the run if a file has any: a run
 // that was killed may still have them.
 func (p *packer) hide(src string) (path, altered string, omitted fact.Fact, err error) {
 	in, err := os.Open(src)

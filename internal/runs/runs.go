@@ -178,7 +178,7 @@ func build(tmp, dir string, m Manifest, o CreateOptions) (*Run, error) {
 	return r, nil
 }
 
-// The exact plan is kept privately where secrets had to be removed from the shown one.
+// The exact plan is kept privately if secrets had to be removed from the shown one.
 func (r *Run) fill(files map[string][]byte) error {
 	if err := writeReserve(r.dir, reserveSize); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (r *Run) fill(files map[string][]byte) error {
 	return r.save()
 }
 
-// The error is ErrExists where dir is a file or holds something.
+// The error is ErrExists if dir is a file or holds something.
 func renameNew(tmp, dir string) error {
 	if fi, err := os.Lstat(dir); err == nil && !fi.IsDir() {
 		return fmt.Errorf("%s: %w", dir, ErrExists)

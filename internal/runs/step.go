@@ -43,7 +43,7 @@ func (r *Run) StartStep(name string) error {
 	})
 }
 
-// stepOrNew is Step for one that is added at the end where there is none.
+// stepOrNew is Step for one that is added at the end if there is none.
 func (m *Manifest) stepOrNew(name string) *Step {
 	if s := m.Step(name); s != nil {
 		return s
@@ -305,7 +305,7 @@ func (r *Run) Publish(ctx context.Context, step string, names ...string) error {
 }
 
 // FilesIn lists the files that lie in a folder of the run, not those of folders in it;
-// none where it is not there.
+// none if it is not there.
 func (r *Run) FilesIn(folder string) []string {
 	entries, _ := os.ReadDir(r.Path(folder))
 	var files []string

@@ -88,8 +88,8 @@ func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// Delete removes a run of a store. The error is ErrRunning where a process works
-// in it, and fs.ErrNotExist where there is none.
+// Delete removes a run of a store. The error is ErrRunning if a process works
+// in it, and fs.ErrNotExist if there is none.
 func Delete(root, name string) error {
 	dir, err := InStore(root, name)
 	if err != nil {
@@ -109,7 +109,7 @@ func Delete(root, name string) error {
 }
 
 // InStore is the folder of a run by its whole name, or of "latest". Unlike
-// Resolve it never leaves the store. The error is fs.ErrNotExist where there is
+// Resolve it never leaves the store. The error is fs.ErrNotExist if there is
 // none.
 // An empty root is DefaultRoot.
 func InStore(root, name string) (string, error) {

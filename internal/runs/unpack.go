@@ -105,7 +105,7 @@ func unpack(ctx context.Context, path string, o UnpackOptions) (*Run, error) {
 	return r, nil
 }
 
-// absolute is path itself where the working directory is not known.
+// absolute is path itself if the working directory is not known.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

@@ -55,7 +55,7 @@ func (h *header) local(size int, leafOfTable bool) int {
 	return least
 }
 
-// size is that of the file. The error has errNotSQLite in its chain where the file is
+// size is that of the file. The error has errNotSQLite in its chain if the file is
 // none at all.
 func readHeader(r io.ReaderAt, size int64) (header, error) {
 	if size == 0 {

@@ -28,7 +28,7 @@ func (v *Ints) Whole(i int) bool { return v.whole>>uint(i)&1 != 0 }
 // ScanInts is Scan for tables of numbers, of which the largest tables consist: it
 // decodes every column at once. A column "" reads as NULL. Before the first row,
 // begin is told how many workers there are; count gives how many rows the share of
-// each has, a little more where it is large. fn gives what takes the rows of a worker.
+// each has, a little more if it is large. fn gives what takes the rows of a worker.
 // A column that holds a float is truncated, and Whole is false for it. begin is called
 // once, also for an empty table, with one worker at least.
 func (db *DB) ScanInts(ctx context.Context, table *Table, columns []string, workers int, begin func(workers int, count func() []int), fn func(worker int) func(*Ints) error) (ScanStats, error) {
@@ -46,7 +46,7 @@ func (db *DB) ScanInts(ctx context.Context, table *Table, columns []string, work
 }
 
 // countRows is about how many rows each share has, rather more than less. Rowids tell
-// where they follow each other without holes, as in tables that nothing was deleted from;
+// if they follow each other without holes, as in tables that nothing was deleted from;
 // else, and for the last share, a sample of the leaves does, with a tenth added.
 func (db *DB) countRows(leaves []uint32, n int) []int {
 	const sampled = 512
@@ -74,7 +74,7 @@ func (db *DB) countRows(leaves []uint32, n int) []int {
 	return counts
 }
 
-// firstRow is the rowid of the first row of a leaf; false where it cannot be read.
+// firstRow is the rowid of the first row of a leaf; false if it cannot be read.
 func (db *DB) firstRow(page uint32) (int64, bool) {
 	if db.cells(page) == 0 {
 		return 0, false
@@ -92,7 +92,7 @@ func (db *DB) firstRow(page uint32) (int64, bool) {
 	return int64(id), n > 0 && m > 0
 }
 
-// cells is how many rows a leaf says it has; 0 where it cannot be read.
+// cells is how many rows a leaf says it has; 0 if it cannot be read.
 func (db *DB) cells(page uint32) int {
 	file, at := db.file, db.offset(page)
 	if off, ok := db.inWAL(page); ok {

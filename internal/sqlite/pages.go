@@ -47,7 +47,7 @@ func (db *DB) offset(page uint32) int64 {
 	return int64(page-1) * int64(db.head.pageSize)
 }
 
-// readFull fails where the file is shorter than it was when it was opened.
+// readFull fails if the file is shorter than it was when it was opened.
 func readFull(r io.ReaderAt, buf []byte, off int64) error {
 	n, err := r.ReadAt(buf, off)
 	if n == len(buf) {

@@ -31,7 +31,7 @@ type Row struct {
 	plan     *plan
 	text     []byte // UTF-16 text converted for Bytes
 	overflow []byte // a record put together from overflow pages
-	ints     *Ints  // where the row is decoded as a whole
+	ints     *Ints  // if the row is decoded as a whole
 	shapes   *shapeCache
 }
 

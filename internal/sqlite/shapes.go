@@ -99,7 +99,7 @@ func (s *shape) fill(v *Ints, data []byte) {
 	v.null, v.whole = s.null, s.whole
 }
 
-// shapeOf reads a header; nil where it must be gone through for each record: a wanted
+// shapeOf reads a header; nil if it must be gone through for each record: a wanted
 // column is no integer or younger than the record, or the header is damaged.
 // A shape holds for the table of the plan only.
 func (p *plan) shapeOf(head []byte) *shape {
@@ -120,7 +120,7 @@ func (p *plan) shapeOf(head []byte) *shape {
 	return s
 }
 
-// add takes a wanted column that lies at off; false where it is no integer.
+// add takes a wanted column that lies at off; false if it is no integer.
 func (s *shape) add(serial uint64, to uint8, off int64) bool {
 	switch {
 	case serial == 0:

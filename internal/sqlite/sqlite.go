@@ -50,7 +50,7 @@ type DB struct {
 	// tell of a part that is gone.
 	warnings []fact.Fact
 	damage   []Damage
-	// stamps are of the main file, and of the log where there is one.
+	// stamps are of the main file, and of the log if there is one.
 	stamps []stamp
 }
 
@@ -106,7 +106,7 @@ func (db *DB) openAll() error {
 	return db.load(log, size)
 }
 
-// load reads the log, which has no bytes where there is none, and the schema.
+// load reads the log, which has no bytes if there is none, and the schema.
 func (db *DB) load(log io.ReaderAt, size int64) error {
 	db.pages = uint32(min(db.size/int64(db.head.pageSize), maxPages))
 	if size >= walHeaderSize {

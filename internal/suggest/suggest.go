@@ -15,7 +15,7 @@ const most = 3
 const mostListed = 24
 
 // Nearest returns up to three candidates that look like name, the closest
-// first, ties in the order given. It returns nothing where no candidate is
+// first, ties in the order given. It returns nothing if no candidate is
 // close: a wild guess in an error message is worse than none.
 // Case does not matter; candidates come back as they were given.
 func Nearest(name string, candidates []string) []string {
@@ -47,7 +47,7 @@ func Nearest(name string, candidates []string) []string {
 }
 
 // DidYouMean words Nearest for the end of an error message: "; did you mean
-// a or b?", or "" where nothing is close.
+// a or b?", or "" if nothing is close.
 func DidYouMean(name string, candidates []string) string {
 	if question := Question(name, candidates); question != "" {
 		return "; " + question
@@ -55,7 +55,7 @@ func DidYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// OneOf is DidYouMean that names all candidates where none is close, unless they are
+// OneOf is DidYouMean that names all candidates if none is close, unless they are
 // more than a person reads in one line: "; there are: a, b".
 func OneOf(name string, candidates []string) string {
 	if near := DidYouMean(name, candidates); near != "" || len(candidates) > mostListed {
