@@ -29,8 +29,8 @@ func runCommand() command {
 	var c configFlags
 	return command{
 		use: "run [OVERRIDE...] [-- COMMAND [ARG...]]", short: "Profile a command, or a model, from timeline to counters to a report",
-		long: `Run a workload alone, then under Nsight Systems for the timeline; choose the
-launches that matter, count them under Nsight Compute, and write a report that
+		long: `Run a workload without a profiler, then under Nsight Systems for the timeline;
+choose the launches that matter, count them under Nsight Compute, and write a report that
 says where the time goes and what limits each kernel.
 
 Without a command the workload is a model that ships as configuration: workload=llm

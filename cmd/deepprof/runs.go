@@ -97,7 +97,7 @@ func runsListCommand() command {
 // and ends with exitNo if one differs.
 func runsShowCommand() command {
 	return command{
-		use: "show RUN", short: "Show one run: stages, outcomes, files", example: "  deepprof runs show latest\n  deepprof runs show 20260102T030405Z --verify",
+		use: "show RUN", short: "Show one run: pipeline steps, outcomes, files", example: "  deepprof runs show latest\n  deepprof runs show 20260102T030405Z --verify",
 		args: exactly("RUN"),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
@@ -272,7 +272,7 @@ func packOld(ctx context.Context, s streams, store, older, into string, remove, 
 // runsStatsCommand counts over all runs of a store; recordings that were played are left out.
 func runsStatsCommand() command {
 	return command{
-		use: "stats", short: "Success rates and durations by stage over all runs of a store", example: "  deepprof runs stats\n  deepprof runs stats --json",
+		use: "stats", short: "Success rates and durations by pipeline step over all runs of a store", example: "  deepprof runs stats\n  deepprof runs stats --json",
 		args: exactly(),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)

@@ -14,7 +14,7 @@ from session.facts import fact
 class Span:
     """One execution of a range. `parent` is the name of the outermost range around it ("" for an outermost one)."""
 
-    __slots__ = ("name", "parent", "start", "end", "closed", "_clock", "_synchronised")
+    __slots__ = ("name", "parent", "start", "end", "closed", "_clock", "_synchronized")
 
     def __init__(self, name, parent, clock):
         self.name = name
@@ -23,7 +23,7 @@ class Span:
         self.end = None
         self.closed = None
         self._clock = clock
-        self._synchronised = False
+        self._synchronized = False
 
     def ms(self):
         """Milliseconds of the work in the range. Read it after the device has finished."""
@@ -31,7 +31,7 @@ class Span:
 
     def host_ms(self):
         """Milliseconds on the host's clock until the work was done; None where nobody waited for it."""
-        if not self._synchronised:
+        if not self._synchronized:
             return None
         return self._clock.host_ms(self.start, self.closed)
 
@@ -71,7 +71,7 @@ class Ranges:
         span.end = self._clock.mark()
         if self._sync:
             self._clock.synchronize()
-        span._synchronised = self._sync or not self._clock.cuda
+        span._synchronized = self._sync or not self._clock.cuda
         span.closed = self._clock.host_mark()
 
     def _close(self, span):
@@ -181,7 +181,7 @@ class Silent:
 def nvtx_backend(torch, note):
     """torch's NVTX where this build has it; otherwise ranges are timed but not marked, which is said once.
 
-    It is recognised without pushing anything: a range for the check would show in every timeline.
+    It is recognized without pushing anything: a range for the check would show in every timeline.
     """
     nvtx = torch.cuda.nvtx
     if type(getattr(nvtx, "_nvtx", None)).__name__ == "_NVTXStub":
