@@ -23,32 +23,32 @@ func analyzeCommand() command {
 		use: "analyze PATH...", short: "Say where the time goes and what limits each kernel, from files alone",
 		long: `Analyze a run, or a few reports, and write the reports: result.json, report.html,
 report.md, stakeholder_summary.md, kernels.md, operators.md, regions.md,
-roofline.svg, roofline.csv and ncu/regions. No GPU is needed and, but for
+roofline.svg, roofline.csv and ncu/regions. This needs no GPU and, except for
 .nsys-rep files, no vendor tool.
 
-PATH is a run folder, any folder with a timeline and counters, a packed run, a run of the store ./runs by its id or as
-"latest", or any of: one SQLite export or .nsys-rep, .ncu-rep files or CSV of
-ncu, metrics.json, operators.json, flops.json and targets.json; reports may be
-compressed (.gz, .zst). A model's config.json, with --prompt and --new, gives MFU
-and MBU of a program of your own: of its regions prefill and decode, or of those
-that --prefill-region and --decode-region name. A result.json, or a folder that analyze wrote, is drawn
-again as it is.
+PATH is a run folder, any folder with a timeline and counters, a packed run, or a
+run of the store ./runs by its id or as "latest". Or give files: one SQLite export
+or .nsys-rep, .ncu-rep files or CSV of ncu, metrics.json, operators.json,
+flops.json and targets.json; reports may be compressed (.gz, .zst). With a model's
+config.json, --prompt and --new, the reports have MFU and MBU of your own program,
+for its regions prefill and decode or those that --prefill-region and
+--decode-region name. For a result.json, or a folder that analyze wrote, the
+reports are written again from the same result.
 
-A run that names regions (pipeline.ncu.ncu_cli.nvtx_include) is about their
-launches alone: kernels, opportunities and findings leave out loading and
-warm-up. --region names others, also for files. Where no regions are named, the
-stages, or the outermost regions that hold most of the GPU time, are counted; in a
-timeline without any range, the sequence of kernels that repeats. --whole counts
-everything.
+The reports cover the regions that the run names
+(pipeline.ncu.ncu_cli.nvtx_include) and leave out loading and warm-up; --region
+names other regions. If none are named, they cover the stages, or the outermost
+regions with most of the GPU time; in a timeline without ranges, the sequence of
+kernels that repeats. --whole covers everything.
 
-Where an input cannot be read, or a part of it is lost, the reports are of the
-rest, their first lines say so, and the exit code is 4; --partial makes it 0.
-Counters of another program than the timeline stand by themselves.
+If an input cannot be read, or a part of it is lost, the reports cover the rest,
+their first lines say so, and the exit code is 4; --partial makes it 0. Counters
+of another program than that of the timeline are reported separately.
 
-The reports go into the run. For files, and for a packed run, they go into the
-folder NAME.deepprof, where NAME is that of the first; --output names another.
-What an earlier analysis wrote there is replaced; a folder with other files in it
-is refused, and so is, without --output, one with the analysis of other files.`,
+The reports go into the run. For files and for a packed run they go into the
+folder NAME.deepprof, named after the first file; --output names another. Reports
+of an earlier analysis of the same files are replaced. A folder with other files
+in it is refused, and so is, without --output, one with the analysis of other files.`,
 		example: `  deepprof analyze latest
   deepprof analyze report.sqlite report.ncu-rep
   deepprof analyze report.sqlite --region prefill --region decode
@@ -59,10 +59,10 @@ is refused, and so is, without --output, one with the analysis of other files.`,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			output := f.StringP("output", "o", "", "write into `DIR`")
 			asJSON := f.Bool("json", false, "print the result as JSON and write nothing")
-			regions := f.StringArray("region", nil, "count the launches of the NVTX regions `EXPR` alone; may be given again")
-			whole := f.Bool("whole", false, "count the whole timeline, not the stages or the regions of the run alone")
+			regions := f.StringArray("region", nil, "count only the launches of the NVTX regions `EXPR`; may be repeated")
+			whole := f.Bool("whole", false, "count the whole timeline, not only the stages or the regions of the run")
 			partial := f.Bool("partial", false, "take what is left if an input is damaged or cannot be read: the exit code is 0, not 4")
-			baseline := f.String("baseline", "", "hold the numbers of the page against those of the run or capture `PATH`; compare tells whether a difference is more than noise")
+			baseline := f.String("baseline", "", "show the numbers of the run or capture `PATH` beside those of the page; whether a difference is more than noise, compare tells")
 			model := modelFlags{flags: f}
 			model.register()
 			var rules configFlags
@@ -151,11 +151,11 @@ func (m *modelFlags) register() {
 	number(&m.Shape.Prompt, "prompt", 0, "`tokens` of the prompt of each sequence")
 	number(&m.Shape.New, "new", 0, "`tokens` that were generated; the first comes out of prefill")
 	number(&m.Shape.Batch, "batch", 1, "`sequences` at a time")
-	text(&m.Shape.DType, "dtype", "data `type` of activations and of what is not quantized (default that of the config, or bf16)")
-	text(&m.Shape.CacheDType, "cache-dtype", "data `type` of the KV cache (default that of the config, or --dtype)")
+	text(&m.Shape.DType, "dtype", "data `type` of activations and of what is not quantized (default: that of the config, or bf16)")
+	text(&m.Shape.CacheDType, "cache-dtype", "data `type` of the KV cache (default: that of the config, or --dtype)")
 	text(&m.Shape.Latent, "latent", "how decode runs latent attention: `expanded` as transformers does, or absorbed as vLLM and SGLang do")
-	text(&m.Regions.Prefill, "prefill-region", "the `region` that is prefill (default the one of that name)")
-	text(&m.Regions.Decode, "decode-region", "the `region` that is decode (default the one of that name)")
+	text(&m.Regions.Prefill, "prefill-region", "the `region` that is prefill (default: prefill)")
+	text(&m.Regions.Decode, "decode-region", "the `region` that is decode (default: decode)")
 }
 
 // given is the shape with the names of the flags that were given.

@@ -26,13 +26,13 @@ and ncu wrote (joined by commas if they belong together), or a baseline that
 'deepprof baseline set' named. Each process is one sample: a run that was made
 with pipeline.repeats=N has N of them, and --base and --new may be repeated.
 
-First the circumstances that differ are listed with what they forbid to conclude.
-Then every stage, region, layer, step, kernel, operator, rank, MFU and MBU, and what
-clients of a server saw: old, new, the change with its interval, and a verdict:
-faster, slower, no change (within --min-effect), or cannot tell, with the number of
-repetitions that would tell. One process a side is always "cannot tell", except for
-what has no noise: launches, kernels, bytes. The parts of a waterfall add up to the
-change of the total.
+The answer first lists how the sides differ (GPU, software, inputs, ...), and which
+conclusions that rules out. Then come every stage, region, layer, step, kernel,
+operator, rank, MFU and MBU, and what clients of a server saw: old, new, the change
+with its interval, and a verdict: faster, slower, no change (within --min-effect), or
+cannot tell, with the number of repetitions that would tell. One process a side is
+always "cannot tell", except for what has no noise: launches, kernels, bytes. The
+parts of a waterfall add up to the change of the total.
 
 --gate RULE limits a change: KIND:NAME.METRIC < LIMIT, where the limit is the change
 from BASE, +3% relative or 0 absolute; FILE.yaml holds several under the key rules.
@@ -84,7 +84,7 @@ func (c *comparing) register() {
 	f.BoolVar(&c.self, "self", false, "measure the noise of several runs of one program and suggest limits")
 	f.IntVar(&c.repeats, "run", 0, "run the commands after -- and --- `N` times each, in turns, and compare them")
 	f.BoolVar(&c.ignore, "ignore-blockers", false, "with --run: run in spite of what 'deepprof doctor' calls a blocker")
-	f.BoolVar(&c.all, "all", false, "every row, not those of the largest changes")
+	f.BoolVar(&c.all, "all", false, "print every row, not only those with the largest changes")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.csv, "csv", false, "print every value as CSV")
 	f.BoolVar(&c.md, "md", false, "print Markdown that fits a comment on a pull request")
@@ -92,7 +92,7 @@ func (c *comparing) register() {
 	f.StringVar(&c.junit, "junit", "", "also write the rules as JUnit XML to `FILE`")
 	f.StringVar(&c.gitlab, "gitlab", "", "also write rules that did not pass as a GitLab code quality report to `FILE`")
 	f.BoolVar(&c.github, "github", false, "also print rules that did not pass as annotations of GitHub Actions")
-	f.Uint64Var(&c.asked.Seed, "seed", 0, "of the bootstrap `N`")
+	f.Uint64Var(&c.asked.Seed, "seed", 0, "the seed `N` of the bootstrap")
 	f.StringVar(&c.asked.Store, "store", c.asked.Store, "the `DIR` that holds runs and baselines")
 	c.config.register(f)
 }

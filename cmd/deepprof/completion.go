@@ -46,7 +46,7 @@ func completionCommand() command {
 	}
 	return command{
 		use: "completion SHELL", short: "Print the completion script of a shell: bash, zsh or fish",
-		long: `Print a script that lets a shell complete commands and flags and, where a command
+		long: `Print a script that lets a shell complete commands and flags and, if a command
 takes overrides, config groups, their options and the keys of the composed
 config. bash needs the package bash-completion.`,
 		example: strings.Join(example, "\n"),

@@ -27,10 +27,10 @@ recording; the analysis and the reports are made now, by the same code as in
 'deepprof run'. Every page is marked as recorded.
 
 --graphs plays a recording of the same Llama with CUDA graphs: compare the two runs
-with 'deepprof compare'. --from plays another recording: a packed run, as 'deepprof run --record DIR' and
-'deepprof runs pack' write it. --compare compares recordings of the same Llama
-without and with CUDA graphs, as 'deepprof compare' does, and writes nothing
-unless --html names a page.`,
+with 'deepprof compare'. --from plays another recording: a packed run, as
+'deepprof run --record DIR' and 'deepprof runs pack' write it. --compare compares
+recordings of the same Llama without and with CUDA graphs, as 'deepprof compare'
+does, and writes nothing unless --html names a page.`,
 		example: `  deepprof demo
   deepprof demo --output demo && xdg-open demo/report.html
   deepprof demo --output eager && deepprof demo --graphs --output graphs && deepprof compare eager graphs
@@ -38,7 +38,7 @@ unless --html names a page.`,
   deepprof demo --from session.deepprof.tar.zst`,
 		args: exactly(),
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
-			output := f.StringP("output", "o", filepath.Join(runs.DefaultRoot, "auto"), "run directory to make; one that ends in auto gets a name of its own there")
+			output := f.StringP("output", "o", filepath.Join(runs.DefaultRoot, "auto"), "the run `DIR` to make; if it ends in auto, the run gets a name of its own there")
 			from := f.String("from", "", "play this packed run `FILE`")
 			graphs := f.Bool("graphs", false, "play the recording with CUDA graphs")
 			compares := f.Bool("compare", false, "compare recordings of one model without and with CUDA graphs")

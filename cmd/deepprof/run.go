@@ -30,20 +30,19 @@ func runCommand() command {
 	return command{
 		use: "run [OVERRIDE...] [-- COMMAND [ARG...]]", short: "Profile a command, or a model, from timeline to counters to a report",
 		long: `Run a workload without a profiler, then under Nsight Systems for the timeline;
-choose the launches that matter, count them under Nsight Compute, and write a report that
-says where the time goes and what limits each kernel.
+choose the launches that matter, count them under Nsight Compute, and write a
+report that says where the time goes and what limits each kernel.
 
 Without a command the workload is a model that ships as configuration: workload=llm
 (the default), vlm or resnet, with model=NAME. 'deepprof config groups' lists them.
 
-What each capture gave is judged by what it produced, not by exit codes;
-everything lands in a run directory with the exact commands, logs, environment
-and hashes.
+Each capture is judged by what it produced, not by its exit code. The run
+directory holds everything, with the exact commands, logs, environment and hashes.
 
-After the timeline the findings that need no counters are on the screen and in
-report.html; counters refine them. --first-answer stops there, and so does Ctrl-C,
-which asks a profiler to finish and keeps its report; a second one kills
-everything that was started.`,
+After the timeline, the findings that need no counters are on the screen and in
+report.html; counters refine them. --first-answer stops there. Ctrl-C asks the
+profiler to finish and keeps its report; a second Ctrl-C kills everything that was
+started.`,
 		example: `  deepprof run
   deepprof run model=llama_8b infer.max_new_tokens=64
   deepprof run -- python3 infer.py

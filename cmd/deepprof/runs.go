@@ -160,9 +160,9 @@ func runsCleanCommand() command {
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
 			keep := f.Int("keep", 0, "keep the newest `N`")
-			older := f.String("older-than", "", "only runs created longer ago than this, such as 12h or 30d")
-			larger := f.String("larger-than", "", "only runs that take more than this, such as 500MB or 2GB")
-			dry := f.Bool("dry-run", false, "only say what would be removed")
+			older := f.String("older-than", "", "only runs older than `AGE`, such as 12h or 30d")
+			larger := f.String("larger-than", "", "only runs larger than `SIZE`, such as 500MB or 2GB")
+			dry := f.Bool("dry-run", false, "only print what would be removed")
 			asJSON := f.Bool("json", false, "print JSON")
 			return func(context.Context, []string) error {
 				if err := hasStore(f, *store); err != nil {
@@ -201,8 +201,8 @@ func runsPackCommand() command {
 		args: atMostOne,
 		setup: func(f *pflag.FlagSet, s streams) func(context.Context, []string) error {
 			store := storeFlag(f)
-			out := f.StringP("output", "o", "", "the `FILE` to write; by default, or if empty, the run's name in the working directory. With --older-than the folder of the packs, by default the store")
-			older := f.String("older-than", "", "pack every run of the store created longer ago than this, such as 12h or 7d")
+			out := f.StringP("output", "o", "", "the `FILE` to write; by default, or if empty, the name of the run in the working directory. With --older-than: the folder of the packs, by default the store")
+			older := f.String("older-than", "", "pack every run of the store older than `AGE`, such as 12h or 7d")
 			remove := f.Bool("remove", false, "with --older-than: delete the folder of each run after its pack was unpacked and checked; .nsys-rep files are packed too")
 			takesEmpty(f, "output")
 			strip := f.Bool("strip-cubins", false, "drop the binaries embedded in .ncu-rep files; ncu still opens them")

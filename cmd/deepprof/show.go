@@ -29,13 +29,13 @@ func (o *output) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.json, "json", false, "print JSON: an object with a schema version and rows")
 	fs.BoolVar(&o.csv, "csv", false, "print CSV with every column and exact values")
 	fs.BoolVar(&o.md, "md", false, "print a Markdown table")
-	fs.BoolVar(&o.all, "all", false, "print each row, even if there are thousands: a table sums them up, JSON, CSV and Markdown have each")
+	fs.BoolVar(&o.all, "all", false, "print every row: a table of thousands of rows is summed up, unlike JSON, CSV and Markdown")
 	o.registerPager(fs)
 }
 
 // registerPager also lets the command page; without it output is never paged.
 func (o *output) registerPager(fs *pflag.FlagSet) {
-	fs.BoolVar(&o.noPager, "no-pager", false, "print without a pager, also what is longer than the screen")
+	fs.BoolVar(&o.noPager, "no-pager", false, "print without a pager, even if it is longer than the screen")
 	o.pages = true
 }
 
@@ -117,7 +117,7 @@ func showCommand() command {
 	c := command{
 		use: "show", short: "Show what a report holds, without the vendor's tools",
 		long: `Show what a report of Nsight Systems or Nsight Compute holds. The files are read
-natively: no GPU, no driver and, but for .nsys-rep files, no vendor tool.
+natively: no GPU, no driver and, except for .nsys-rep files, no vendor tool.
 
 PATH is an SQLite export, a .nsys-rep, a .ncu-rep (each also compressed, .gz or
 .zst), CSV of 'ncu --csv' or of 'nsys stats --format csv', a run folder or a

@@ -70,7 +70,7 @@ func Formats() []Format {
 			Short: "GPU time by region and kernel, for go tool pprof",
 			Long: `Write a profile for 'go tool pprof'. The stack of a sample is the path of regions,
 layers and operators around the launch, and the kernel. Sample types are gpu_time
-(nanoseconds, the default), launches and, where kernels were counted, dram_bytes
+(nanoseconds, the default), launches and, if kernels were counted, dram_bytes
 and flops. Samples have the labels device, stream and process.`},
 		{Name: "perfetto", Needs: "timeline", write: writePerfetto,
 			Short: "The timeline for ui.perfetto.dev",
