@@ -1,7 +1,7 @@
 // Command deepprof profiles programs on NVIDIA GPUs from timeline to counters.
 //
-// Its lines are the flags and the help of some forty commands, and the terminal:
-// progress, paging, exit codes.
+// Its lines are the flags, the help and the output formats of some forty commands, and
+// their exit codes; what a command does is in the package that it calls.
 package main
 
 import (

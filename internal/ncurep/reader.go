@@ -4,9 +4,9 @@
 //
 // docs/ncu-rep.md describes the container and the rules that are applied to it.
 //
-// 1,900 lines read the container, which has four kinds of results, and 500 the CSV
-// pages. The model takes 400, the raw page and the comparison with ncu 500, and
-// copies without secrets or cubins 350; the rest is the dump.
+// 1,500 lines read the container, which has four kinds of results, and 500 the CSV
+// pages. The model takes 350, the raw page and the comparison with ncu 550, copies
+// without secrets or cubins 300, and the dump 200.
 package ncurep
 
 import (
