@@ -38,7 +38,7 @@ type interpParser struct {
 }
 
 // grammarError is a malformed interpolation; the place in the text is known,
-// the place of the text is added by whoever holds the node.
+// the holder of the node adds the place of the text.
 type grammarError struct {
 	text string
 	src  string

@@ -216,7 +216,7 @@ func (c *composer) renameOverrides() {
 	}
 }
 
-// renameKeys moves renamed keys of a file to the keys of today. Where the file
+// renameKeys moves renamed keys of a file to the keys of today. If the file
 // has both, the values of today's key win.
 // root is changed in place, with a warning for each key that moved.
 func (c *composer) renameKeys(root *Node) error {

@@ -89,7 +89,7 @@ func (r *repo) find(configPath string) *Source {
 }
 
 // load reads a config; nil without error if no source has it.
-// Each call returns the same file: whoever changes its tree changes it for all. The error is
+// Each call returns the same file: a change of its tree is seen by all. The error is
 // an *Error with the source line, and is not kept: the next call reads again.
 func (r *repo) load(configPath string) (*file, error) {
 	if f, ok := r.loaded[configPath]; ok {
@@ -201,7 +201,7 @@ const headerSize = 512
 var headerLine = regexp.MustCompile(`^\s*#\s*@`)
 
 // packageHeader reads the "# @package" lines at the top of a file.
-// Of several packages the last one counts. Other @ lines are ignored if they are well formed.
+// If there are several packages, the last one counts. Other @ lines are ignored if they are well formed.
 func packageHeader(display string, data []byte) (pkg string, found bool, err error) {
 	if len(data) > 4*headerSize {
 		data = data[:4*headerSize]

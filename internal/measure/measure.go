@@ -89,7 +89,7 @@ func (c *Commands) missing(ctx context.Context) (overrides []string, blocked boo
 	return nil, false
 }
 
-// once makes one run and reads it. Of two overrides of one key the later one counts.
+// once makes one run and reads it. If two overrides have one key, the later one counts.
 // ignore goes on in spite of blockers.
 func (c *Commands) once(ctx context.Context, overrides []string, ignore bool) ([]compare.Run, error) {
 	p, err := c.Config.Plan(overrides)

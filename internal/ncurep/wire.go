@@ -10,7 +10,7 @@ import (
 )
 
 // field is one field of a message that lies in memory.
-// data aliases the message: whoever keeps it makes a copy.
+// data aliases the message: copy it to keep it.
 type field struct {
 	num  protowire.Number
 	typ  protowire.Type

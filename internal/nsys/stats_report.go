@@ -136,7 +136,7 @@ type domainTextKey struct {
 	id  int64
 }
 
-// Of several creations by one thread the earliest counts; threads come in their order.
+// If one thread created it several times, the earliest counts; threads come in their order.
 func newDomainTexts(t *timeline.Timeline) domainTexts {
 	rows := slices.Clone(t.DomainRows)
 	slices.SortStableFunc(rows, func(x, y timeline.DomainRow) int {

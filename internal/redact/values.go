@@ -311,7 +311,7 @@ func lowerEscapes(s string) string { return escape.ReplaceAllStringFunc(s, strin
 
 // base64Cores are the characters that a value gives in base64 whatever stands
 // before and behind it: three, since four characters hold three bytes. Values
-// whose core is too short to be told from chance are left to the others.
+// whose core is so short that it also occurs by chance are left to the others.
 func base64Cores(value string) []string {
 	const shortest = 8
 	var out []string

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// writeFileAtomic replaces path by data: whoever opens path sees the old
+// writeFileAtomic replaces path by data: a reader of path sees the old
 // content or the new one, whole, also after a power cut.
 // The file gets the mode 0644. The folder must exist.
 func writeFileAtomic(path string, data []byte) error {

@@ -130,8 +130,7 @@ func (c *claim) release() {
 	_ = os.Remove(c.path)
 }
 
-// giveWay removes the claim of a process that is gone. Of several that try one
-// succeeds.
+// giveWay removes the claim of a process that is gone. If several try, one succeeds.
 // It may wait for claimSilence. nil also if the claim is gone already.
 func giveWay(ctx context.Context, path string) error {
 	before, err := os.ReadFile(path)

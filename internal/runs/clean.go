@@ -177,7 +177,7 @@ func clean1(rep *CleanReport, s Summary, dryRun bool) {
 // deleteRun takes the run's lock, so that nobody resumes it meanwhile, moves the
 // directory out of sight in one step, and deletes it there: a deletion that
 // stops half way leaves no half run.
-// The error is ErrRunning if another process took the run up meanwhile.
+// The error is ErrRunning if another process took over the run in between.
 func deleteRun(r *Run) error {
 	lock := flock.New(r.Path(lockName))
 	ok, err := lock.TryLock()

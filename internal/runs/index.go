@@ -37,7 +37,7 @@ const indexSchema = 2
 // maxIndex bounds what is read of an index: about 200,000 runs.
 const maxIndex = 256 << 20
 
-// indexRow is a run that has ended. Of others the process decides what to show.
+// indexRow is a run that has ended. What to show of a running one depends on its process.
 type indexRow struct {
 	Schema  int     `json:"schema"`
 	Name    string  `json:"name"` // of the run's folder
@@ -289,7 +289,7 @@ func openListed(path, name string) (*Run, *Warning) {
 
 // newest finds the run that was created last. Names that are ids sort by time to
 // the second; of those only the last second is read. Folders with names of the
-// user's are told by their manifests.
+// user's are sorted by their manifests.
 // The error says that the store holds no run.
 func newest(root string, names []string) (string, error) {
 	ids := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !ValidID(n) })

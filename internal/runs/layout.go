@@ -41,7 +41,7 @@ const (
 	WindowsFile       FileKind = "windows"    // of a server: what its clients saw in each
 	RequestsFile      FileKind = "requests"   // of a server, one a line
 	NotesFile         FileKind = "notes"      // what people wrote about the run
-	ConditionsFile    FileKind = "conditions" // clocks, power and throttling meanwhile
+	ConditionsFile    FileKind = "conditions" // clocks, power and throttling while steps ran
 	StartupReportFile FileKind = "startup report"
 )
 
@@ -99,7 +99,7 @@ const (
 )
 
 // NsysOutput is the report of nsys without its extension, NcuOutput that of ncu's
-// process of a name; "" is the first, the only one as a rule.
+// process of a name; "" is the first, and mostly the only one.
 const NsysOutput = plan.StepNsys + "/run"
 
 // NcuOutput gives each process a folder of its own: its logs lie beside the report.
@@ -126,7 +126,7 @@ const (
 	ShimName    = "rank.sh"    // the script that a launcher starts in each rank
 	StopName    = "stop"       // in RanksFolder: the ranks are asked to finish
 
-	// Of a shipped session.
+	// Files of a shipped session.
 	SpecName        = "spec.json" // what it is told
 	MetricsName     = string(format.Metrics)
 	OperatorsName   = string(format.Operators)
@@ -135,7 +135,7 @@ const (
 	PredictionsName = "predictions.jsonl"
 	TraceName       = "trace.json.gz"
 
-	// Of a server.
+	// Files of a server.
 	WindowsName  = "windows.json"   // a load.Record
 	RequestsName = "requests.jsonl" // a load.Request a line
 	SessionLog   = "session.log"    // commands of nsys around it

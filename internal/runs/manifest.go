@@ -255,7 +255,7 @@ func (m *Manifest) Step(name string) *Step {
 	return &m.Steps[i]
 }
 
-// Of the steps in o only name and needs are taken.
+// It takes only name and needs of the steps in o.
 func newManifest(id string, now time.Time, o CreateOptions) Manifest {
 	m := Manifest{
 		Schema: schemaVersion, ID: id, Status: StatusRunning, Label: o.Label, Version: o.Version,
@@ -383,7 +383,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 		m.Schema, m.Steps = schemaVersion, file.Stages
 		for i := range m.Steps {
 			m.Steps[i].Name = StepName(m.Steps[i].Name)
-			for _, before := range m.Steps[:i] { // every step stood on those before it
+			for _, before := range m.Steps[:i] { // every step needed those before it
 				m.Steps[i].Needs = append(m.Steps[i].Needs, before.Name)
 			}
 		}
