@@ -119,7 +119,7 @@ func (st *stageClock) boundFact(s *Stage) fact.Fact {
 // usesTorch tells whether advice for PyTorch fits what was run.
 func (r *Result) usesTorch() bool {
 	return len(r.Operators) > 0 ||
-		slices.ContainsFunc(r.Environment.Software, func(f Fact) bool { return f.Name == "PyTorch" }) ||
+		r.Environment.has("PyTorch") ||
 		slices.ContainsFunc(r.Kernels, func(k Kernel) bool {
 			return ofTorch(k.Name) || strings.HasPrefix(k.Name, "triton_")
 		})

@@ -316,12 +316,14 @@ func (r *Result) OnlyCPU() bool {
 // Python tells whether the workload is a program of Python: its command says so, or
 // what ran is PyTorch.
 func (r *Result) Python() bool {
-	if r.Workload.Model != nil || slices.ContainsFunc(r.Environment.Software, func(f Fact) bool {
-		return strings.EqualFold(f.Name, "python") || strings.EqualFold(f.Name, "torch") || strings.EqualFold(f.Name, "pytorch")
-	}) {
-		return true
-	}
-	return len(r.Workload.Command) > 0 && strings.HasPrefix(path.Base(filepath.ToSlash(r.Workload.Command[0])), "python")
+	command := r.Workload.Command
+	return r.Workload.Model != nil || r.Environment.has("python") || r.Environment.has("torch") || r.Environment.has("pytorch") ||
+		len(command) > 0 && strings.HasPrefix(path.Base(filepath.ToSlash(command[0])), "python")
+}
+
+// has tells whether some software is named, however its name is written.
+func (env *Environment) has(name string) bool {
+	return slices.ContainsFunc(env.Software, func(f Fact) bool { return strings.EqualFold(f.Name, name) })
 }
 
 // clockPair is the first limit of which MFU and the roofline have different clocks;

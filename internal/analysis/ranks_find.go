@@ -106,14 +106,20 @@ func (jb *jobReader) findImbalance(parts []*recording) {
 	work := func(p *Part) (int64, bool) {
 		return p.KernelNS - p.exchanged().NS, p.Launches > 0
 	}
-	if d, ok := distribution("work", parts, work); ok && d.N > 1 && d.MedianNS > 0 && float64(d.MaxNS-d.MedianNS) >= imbalanceShare*float64(d.MedianNS) {
-		jb.jobFinds("imbalance", weightMedium, codeImbalance, append(parts[d.Most].param(), fact.NS("ns", d.MaxNS), fact.NS("median", d.MedianNS),
-			fact.Share("share", ratio(d.MaxNS-d.MedianNS, d.MedianNS)), fact.NS("least", d.MinNS))...)
+	// apart names the rank that takes longest where it takes clearly longer than the median.
+	apart := func(d *Distribution) ([]fact.Param, bool) {
+		more := d.MaxNS - d.MedianNS
+		params := append(parts[d.Most].param(), fact.NS("ns", d.MaxNS), fact.NS("median", d.MedianNS), fact.Share("share", ratio(more, d.MedianNS)))
+		return params, d.N > 1 && d.MedianNS > 0 && float64(more) >= imbalanceShare*float64(d.MedianNS)
+	}
+	if d, ok := distribution("work", parts, work); ok {
+		if params, found := apart(&d); found {
+			jb.jobFinds("imbalance", weightMedium, codeImbalance, append(params, fact.NS("least", d.MinNS))...)
+		}
 	}
 	for _, d := range jb.across.Stages {
-		if d.N > 1 && d.MedianNS > 0 && float64(d.MaxNS-d.MedianNS) >= imbalanceShare*float64(d.MedianNS) && d.Name != wholeProgram {
-			jb.jobFinds("imbalance-"+d.Name, weightMedium, codeStageApart, append(parts[d.Most].param(), fact.Stage("stage", d.Name), fact.NS("ns", d.MaxNS),
-				fact.NS("median", d.MedianNS), fact.Share("share", ratio(d.MaxNS-d.MedianNS, d.MedianNS)))...)
+		if params, found := apart(&d); found && d.Name != wholeProgram {
+			jb.jobFinds("imbalance-"+d.Name, weightMedium, codeStageApart, append(params, fact.Stage("stage", d.Name))...)
 		}
 	}
 }

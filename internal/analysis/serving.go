@@ -244,16 +244,10 @@ func (cn *conclusion) findNextToken() {
 		return
 	}
 	n := cn.res.Serving.NextToken
-	share := func(key string, ns float64) fact.Param { return fact.Share(key, ns/n.PeriodNS) }
-	params := []fact.Param{
-		fact.NS("period", n.PeriodNS), fact.Count("steps", n.Steps), share("busy", n.BusyNS), share("idle", n.IdleNS), share("gap", n.GapNS),
-	}
-	for _, part := range []struct {
-		key string
-		ns  float64
-	}{{"mixed", n.MixedNS}, {"prefill", n.PromptNS}, {"other", n.OtherNS}} {
-		if part.ns > 0 {
-			params = append(params, share(part.key, part.ns))
+	params := []fact.Param{fact.NS("period", n.PeriodNS), fact.Count("steps", n.Steps)}
+	for _, part := range n.Parts() {
+		if part.NS > 0 || slices.Contains([]string{"busy", "idle", "gap"}, part.ID) {
+			params = append(params, fact.Share(part.ID, part.Share))
 		}
 	}
 	if c := cn.mostDecode(); c != nil && c.MBU != nil && c.MBU.Value != nil {

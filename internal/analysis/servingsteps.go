@@ -22,17 +22,15 @@ type StepPart struct {
 
 // StepsAt are the steps that began in one interval of a window.
 type StepsAt struct {
-	Window        int     `json:"window"`   // from 1; 0 where there is one timeline
-	StartNS       int64   `json:"start_ns"` // from the first step of the window
-	LengthNS      int64   `json:"length_ns"`
-	Steps         int     `json:"steps"`
-	PromptTokens  int64   `json:"context_tokens"`    // of prompts
-	DecodeTokens  int64   `json:"generation_tokens"` // of sequences that decode
-	StepNS        float64 `json:"step_mean_ns"`
-	BusyShare     float64 `json:"busy_share"` // of the time of these steps
-	GapNS         float64 `json:"gap_before_mean_ns"`
-	sum, busy     int64
-	gaps, gapSums int64
+	Window       int     `json:"window"`   // from 1; 0 where there is one timeline
+	StartNS      int64   `json:"start_ns"` // from the first step of the window
+	LengthNS     int64   `json:"length_ns"`
+	Steps        int     `json:"steps"`
+	PromptTokens int64   `json:"context_tokens"`    // of prompts
+	DecodeTokens int64   `json:"generation_tokens"` // of sequences that decode
+	StepNS       float64 `json:"step_mean_ns"`
+	BusyShare    float64 `json:"busy_share"` // of the time of these steps
+	GapNS        float64 `json:"gap_before_mean_ns"`
 }
 
 const (
@@ -51,13 +49,14 @@ func overTime(steps []timeline.StepRow) []StepsAt {
 		slices.SortFunc(list, func(x, y timeline.StepRow) int { return cmp.Compare(x.StartNS, y.StartNS) })
 		first, last := list[0].StartNS, list[len(list)-1]
 		width := max(1, (last.StartNS+last.StepNS-first)/stepBins+1)
-		bins := make([]StepsAt, stepBins)
+		bins := make([][]timeline.StepRow, stepBins)
 		for _, s := range list {
-			bins[min(stepBins-1, (s.StartNS-first)/width)].add(&s)
+			at := min(stepBins-1, (s.StartNS-first)/width)
+			bins[at] = append(bins[at], s)
 		}
-		for i := range bins {
-			if bins[i].Steps > 0 {
-				out = append(out, bins[i].mean(window, int64(i)*width, width))
+		for i, steps := range bins {
+			if len(steps) > 0 {
+				out = append(out, stepsAt(window, int64(i)*width, width, steps))
 			}
 		}
 	}
@@ -67,29 +66,23 @@ func overTime(steps []timeline.StepRow) []StepsAt {
 	return out
 }
 
-// add sums up a step; mean turns the sums into what is stored.
-func (b *StepsAt) add(s *timeline.StepRow) {
-	b.Steps++
-	b.sum += s.StepNS
-	b.busy += min(s.BusyNS, s.StepNS)
-	b.PromptTokens += int64(max(0, s.Composition.ContextTokens))
-	b.DecodeTokens += int64(max(0, s.Composition.GenerationTokens))
-	if s.GapNS != nil {
-		b.gaps, b.gapSums = b.gaps+1, b.gapSums+*s.GapNS
+// stepsAt sums up the steps of one interval, of which there is at least one. Times are
+// nanoseconds from the first step of the window.
+func stepsAt(window int, start, length int64, steps []timeline.StepRow) StepsAt {
+	at := StepsAt{Window: window, StartNS: start, LengthNS: length, Steps: len(steps)}
+	var sum, busy, gaps, gapSum int64
+	for _, s := range steps {
+		sum += s.StepNS
+		busy += min(s.BusyNS, s.StepNS)
+		at.PromptTokens += int64(max(0, s.Composition.ContextTokens))
+		at.DecodeTokens += int64(max(0, s.Composition.GenerationTokens))
+		if s.GapNS != nil {
+			gaps, gapSum = gaps+1, gapSum+*s.GapNS
+		}
 	}
-}
-
-// mean needs at least one step. Times are nanoseconds from the first step.
-func (b StepsAt) mean(window int, start, length int64) StepsAt {
-	b.Window, b.StartNS, b.LengthNS = window, start, length
-	b.StepNS = float64(b.sum) / float64(b.Steps)
-	if b.sum > 0 {
-		b.BusyShare = float64(b.busy) / float64(b.sum)
-	}
-	if b.gaps > 0 {
-		b.GapNS = float64(b.gapSums) / float64(b.gaps)
-	}
-	return b
+	at.StepNS, at.BusyShare = float64(sum)/float64(len(steps)), ratio(busy, sum)
+	at.GapNS = ratio(gapSum, gaps)
+	return at
 }
 
 // divideSteps tells kernels and layers of each class of steps.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ianlancetaylor/demangle"
 )
@@ -58,27 +59,17 @@ func Short(name string) string {
 
 // clip gives valid UTF-8 of at most maxShort characters without control characters.
 func clip(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if strings.ContainsFunc(s, isControl) {
-		s = strings.Map(func(r rune) rune {
-			if isControl(r) {
-				return ' '
-			}
-			return r
-		}, s)
-	}
-	if len(s) <= maxShort {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f { // would break a line or a terminal
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if utf8.RuneCountInString(s) <= maxShort {
 		return s
 	}
-	runes := []rune(s)
-	if len(runes) <= maxShort {
-		return s
-	}
-	return string(runes[:maxShort-1]) + "…"
+	return string([]rune(s)[:maxShort-1]) + "…"
 }
-
-// isControl tells characters that would break a line or a terminal.
-func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // tidy makes the spellings of different demanglers alike. Everything below works on tidy
 // names.
@@ -254,12 +245,7 @@ var scalarTypes = map[string]bool{
 
 // allPlain is true for no arguments.
 func allPlain(args []string) bool {
-	for _, a := range args {
-		if !isPlain(a) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(args, func(a string) bool { return !isPlain(a) })
 }
 
 // isPlain reports a literal or a built-in type.

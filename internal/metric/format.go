@@ -2,6 +2,7 @@ package metric
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -195,10 +196,8 @@ func ladderOf(unit string, below bool) (string, bool) {
 		bases = []string{"byte", "hz", "second", "s"}
 	}
 	for _, base := range bases {
-		for _, name := range ladders[base] {
-			if name == unit {
-				return base, true
-			}
+		if slices.Contains(ladders[base], unit) {
+			return base, true
 		}
 	}
 	return "", false

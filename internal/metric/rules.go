@@ -1,6 +1,9 @@
 package metric
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // rule gives the class of the base names that contain one of the parts, or
 // that start with it if the part starts with "^".
@@ -11,16 +14,12 @@ type rule struct {
 
 // match: one of the parts is enough.
 func (r rule) match(base string) bool {
-	for _, p := range r.parts {
+	return slices.ContainsFunc(r.parts, func(p string) bool {
 		if rest, ok := strings.CutPrefix(p, "^"); ok {
-			if strings.HasPrefix(base, rest) {
-				return true
-			}
-		} else if strings.Contains(base, p) {
-			return true
+			return strings.HasPrefix(base, rest)
 		}
-	}
-	return false
+		return strings.Contains(base, p)
+	})
 }
 
 // The words of the table below: parts of a name, and the classes that they lead to. A unit is

@@ -94,19 +94,10 @@ func (e *Expr) matchDomain(name string) bool {
 
 // matchOpen reports whether every name of the expression is open.
 func (e *Expr) matchOpen(open []Range) bool {
-	for _, st := range e.steps {
-		found := false
-		for _, r := range open {
-			if e.matchDomain(r.Domain) && st.name.match(r.Name) {
-				found = true
-				break
-			}
-		}
-		if !found {
-			return false
-		}
+	closed := func(st step) bool {
+		return !slices.ContainsFunc(open, func(r Range) bool { return e.matchDomain(r.Domain) && st.name.match(r.Name) })
 	}
-	return len(e.steps) > 0
+	return len(e.steps) > 0 && !slices.ContainsFunc(e.steps, closed)
 }
 
 // matchStack reports whether the steps match consecutive ranges of the stack.

@@ -341,10 +341,5 @@ func splitOp(chars []char, op byte) []part {
 }
 
 func indexOp(chars []char, op byte) int {
-	for i, c := range chars {
-		if c.op == op {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(chars, func(c char) bool { return c.op == op })
 }

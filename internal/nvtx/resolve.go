@@ -117,9 +117,7 @@ func Values(rs []Resolution) []string {
 	var out []string
 	for _, r := range rs {
 		for _, v := range r.Values {
-			if !slices.Contains(out, v) {
-				out = append(out, v)
-			}
+			out = appendNew(out, v)
 		}
 	}
 	return out

@@ -115,10 +115,9 @@ func (e *Expr) write(regex bool, name func(*pattern, Style) string) string {
 		return b.String()
 	}
 	text := strings.Join(parts, "/")
-	switch {
-	case e.bottom:
+	if e.bottom {
 		b.WriteString("[" + text)
-	default:
+	} else {
 		b.WriteString(guard(regex, text, false))
 	}
 	switch {
