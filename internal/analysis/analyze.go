@@ -13,10 +13,10 @@ import (
 
 // Analyze reads what the input names and finishes the numbers. The result is
 // the same for the same files.
-// A timeline that cannot be used is left out where there are others, with a warning;
-// the error names the first where nothing is left. It is a ScopeError where the regions
-// that were asked for select nothing, an UnusedError where a file that was named is of
-// no use.
+// A timeline that cannot be used is left out with a warning if there are others; if
+// nothing is left, the error names the first. The error is a ScopeError if the regions
+// that were asked for select nothing, an UnusedError if a file that was named cannot be
+// used.
 func Analyze(ctx context.Context, in Input) (*Result, error) {
 	if in.Empty() {
 		return nil, errors.New("analyze: there is neither a timeline nor a report of counters nor what a workload measured; give a run, an .sqlite or .nsys-rep, or an .ncu-rep")

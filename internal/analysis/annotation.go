@@ -16,19 +16,19 @@ import (
 
 // Codes of what annotation did to the workload under nsys.
 const (
-	annotatedProcess   fact.Code = "annotated"               // pid, regions, steps, file
-	annotatedRanges    fact.Code = "annotated-ranges"        // n, of: ranges of the timeline that deepprof opened, and all
-	annotationLimited  fact.Code = "annotation-limited"      // pid, depth
-	annotationNoNVTX   fact.Code = "annotation-no-nvtx"      // pid
-	annotationError    fact.Code = "annotation-error"        // pid, error
-	annotationFailed   fact.Code = "annotation-failed"       // file
-	annotationNothing  fact.Code = "annotation-nothing"      //
-	annotationKeptOut  fact.Code = "annotation-kept-out"     // pid, process, launches
-	annotationUntraced fact.Code = "annotation-not-traced"   // pid
-	annotationCost     fact.Code = "annotation-cost"         // cost, share and the times of both
-	annotationInNoise  fact.Code = "annotation-cost-noise"   // the times of both
-	annotationCostOnce fact.Code = "annotation-cost-once"    // with, without
-	annotationNoCost   fact.Code = "annotation-cost-unknown" //
+	annotatedProcess   fact.Code = "annotated"          // pid, regions, steps, file
+	annotatedRanges    fact.Code = "annotated-ranges"   // n, of: ranges of the timeline that deepprof opened, and all
+	annotationLimited  fact.Code = "annotation-limited" // pid, depth
+	annotationNoNVTX   fact.Code = "annotation-no-nvtx" // pid
+	annotationError    fact.Code = "annotation-error"   // pid, error
+	annotationFailed   fact.Code = "annotation-failed"  // file
+	annotationNothing  fact.Code = "annotation-nothing"
+	annotationKeptOut  fact.Code = "annotation-kept-out"   // pid, process, launches
+	annotationUntraced fact.Code = "annotation-not-traced" // pid
+	annotationCost     fact.Code = "annotation-cost"       // cost, share and the times of both
+	annotationInNoise  fact.Code = "annotation-cost-noise" // the times of both
+	annotationCostOnce fact.Code = "annotation-cost-once"  // with, without
+	annotationNoCost   fact.Code = "annotation-cost-unknown"
 )
 
 // annotationFolder holds the side files of the run under nsys, inside the run.

@@ -72,8 +72,8 @@ func (st *stageClock) stageNS(s *Stage) (ns int64, clean bool) {
 	return s.Split.WallNS, false
 }
 
-// bounded is what idle time of so many nanoseconds under nsys can be at most
-// without the profiler: no more than the unprofiled time leaves beside GPU work. An unprofiled
+// bounded is the most that idle time under nsys, in nanoseconds, can be without the
+// profiler: no more than the unprofiled time leaves beside GPU work. An unprofiled
 // run that was slower, because something disturbed it, has more of it.
 func (st *stageClock) bounded(s *Stage, ns int64) int64 {
 	clean, ok := st.unprofiledNS(s)

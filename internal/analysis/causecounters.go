@@ -380,7 +380,7 @@ func (s *causeInput) tensorWork() float64 {
 }
 
 // scarcest is the resource that bounds the blocks on an SM, with their number. An
-// SM holds so many blocks at most whatever they take: where registers or shared
+// SM holds a fixed number of blocks at most: where registers or shared
 // memory allow as many, the size of the block is what matters.
 func (s *causeInput) scarcest() (counter string, blocks float64, ok bool) {
 	_, counter, blocks, ok = s.fewestBlocks(append(occupancyLimits[3:4:4], occupancyLimits...))

@@ -212,7 +212,7 @@ func spills(s *causeInput) (finding, answer) {
 	return f, a
 }
 
-// localMemory: much of what L1 moves is local memory, whoever put it there.
+// localMemory: much of what L1 moves is local memory, for whatever reason.
 func localMemory(s *causeInput) (finding, answer) {
 	part, a := s.local()
 	if a != yes {

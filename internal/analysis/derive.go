@@ -67,8 +67,8 @@ const (
 
 // Derive fills what follows from the other fields, so that no renderer computes or
 // decides: limiters of stages and regions, shares, sums and what is worth telling.
-// Analyze calls it last; for a result that was read, whoever reads it does. It may
-// be called again after a change.
+// Analyze calls it last, and whoever reads a stored result calls it too. It may be called
+// again after a change.
 func (r *Result) Derive() {
 	r.Method.OverheadLimit = cmp.Or(r.Method.OverheadLimit, defaultThresholds.Overhead) // older results lack it
 	r.deriveTotals()

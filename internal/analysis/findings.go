@@ -144,7 +144,7 @@ func (s *Split) idle(id string) int64 {
 	return 0
 }
 
-// idleCodes are the waits for something other than launches that are told.
+// idleCodes are the waits for something other than launches that are reported.
 var idleCodes = []struct {
 	id   string
 	code fact.Code

@@ -48,9 +48,9 @@ func (r *Result) CountedKernels() (n int) {
 	return n
 }
 
-// TopRules are at most so many of NVIDIA's rules that say more than that all is well,
-// those that promise most first, and how many more there are. A promise about a part of
-// the kernel comes after those about all of it.
+// TopRules are the rules of NVIDIA that report more than success, the largest promised speedup
+// first and at most as many as asked for, and how many more there are. A promise about a part
+// of the kernel comes after those about all of it.
 func (c *Counted) TopRules(most int) (rules []RuleWords, more int) {
 	rules = slices.DeleteFunc(slices.Clone(c.Rules), func(rule RuleWords) bool { return rule.Kind == "ok" })
 	slices.SortStableFunc(rules, func(a, b RuleWords) int {

@@ -126,8 +126,8 @@ func FromRun(dir string) (Input, error) {
 	return in, nil
 }
 
-// findRanks reads which ranks of the job began and were not chosen to be captured: nobody
-// misses their timelines.
+// findRanks reads which ranks of the job began and were not chosen to be captured: their
+// timelines are not missing.
 func (in *Input) findRanks() {
 	in.notChosen = map[int]bool{}
 	for _, path := range runs.Files(in.Run, runs.RankFile) {
@@ -222,23 +222,23 @@ func (in *Input) Add(path string) error {
 	return nil
 }
 
-// addMetrics takes the metrics of a workload by the stage whose folder they lie
+// addMetrics takes the metrics of a workload by the pipeline step whose folder they lie
 // in; elsewhere they are those of an unprofiled run.
 func (in *Input) addMetrics(path string) error {
-	stage := plan.StepUnprofiled
+	step := plan.StepUnprofiled
 	if abs, err := filepath.Abs(path); err == nil {
 		switch dir := runs.StepName(filepath.Base(filepath.Dir(abs))); dir {
 		case plan.StepDirectInference, plan.StepNsys, plan.StepNcu:
-			stage = dir
+			step = dir
 		}
 	}
 	if in.Metrics == nil {
 		in.Metrics = map[string]string{}
 	}
-	if have := in.Metrics[stage]; have != "" {
-		return fmt.Errorf("analyze %s: %s are the metrics of stage %s already; give one of a stage", path, have, stage)
+	if have := in.Metrics[step]; have != "" {
+		return fmt.Errorf("analyze %s: %s are the metrics of the pipeline step %s already; give one file for each step", path, have, step)
 	}
-	in.Metrics[stage] = path
+	in.Metrics[step] = path
 	return nil
 }
 

@@ -7,21 +7,21 @@ import "github.com/deepprof/deepprof/internal/fact"
 const (
 	NoTimeline         fact.Code = "no-timeline"         // unknown
 	TimelineUnreadable fact.Code = "timeline-unreadable" // error
-	TimelineLost       fact.Code = "timeline-lost"       //
-	NoKernels          fact.Code = "no-kernels"          //
-	NoBaseline         fact.Code = "no-baseline"         //
-	BaselineStages     fact.Code = "baseline-stages"     // time
-	NoCounters         fact.Code = "no-counters"         //
-	CountersAhead      fact.Code = "counters-ahead"      // dir
-	CountersFailed     fact.Code = "counters-failed"     // why, cause
-	CountersEmpty      fact.Code = "counters-empty"      //
-	NoKernelCounters   fact.Code = "no-kernel-counters"  //
-	regionsUnderNcu    fact.Code = "regions-under-ncu"   // does
-	ncuTimes           fact.Code = "ncu-times"           // does
-	metricsAbsent      fact.Code = "metrics-absent"      // n, units
-	NoOperators        fact.Code = "no-operators"        //
-	causesUntold       fact.Code = "causes-untold"       // n, of, sections
-	OperatorKernels    fact.Code = "operator-kernels"    //
+	TimelineLost       fact.Code = "timeline-lost"
+	NoKernels          fact.Code = "no-kernels"
+	NoBaseline         fact.Code = "no-baseline"
+	BaselineStages     fact.Code = "baseline-stages" // time
+	NoCounters         fact.Code = "no-counters"
+	CountersAhead      fact.Code = "counters-ahead"  // dir
+	CountersFailed     fact.Code = "counters-failed" // why, cause
+	CountersEmpty      fact.Code = "counters-empty"
+	NoKernelCounters   fact.Code = "no-kernel-counters"
+	regionsUnderNcu    fact.Code = "regions-under-ncu" // does
+	ncuTimes           fact.Code = "ncu-times"         // does
+	metricsAbsent      fact.Code = "metrics-absent"    // n, units
+	NoOperators        fact.Code = "no-operators"
+	causesUntold       fact.Code = "causes-untold" // n, of, sections
+	OperatorKernels    fact.Code = "operator-kernels"
 
 	// ChangedFile is the warning that a file of a run is not the one that was
 	// captured. file, bytes, recorded; the sizes are absent where they are equal
@@ -31,15 +31,15 @@ const (
 	// file
 	severalTimelines fact.Code = "timelines"
 	timelineDamaged  fact.Code = "timeline-damaged" // error
-	ClockDamaged     fact.Code = "clock-damaged"    //
-	scopeUnused      fact.Code = "scope-unused"     // why
+	ClockDamaged     fact.Code = "clock-damaged"
+	scopeUnused      fact.Code = "scope-unused" // why
 	// OtherCapture is the warning that the timeline of a run was captured at
 	// another time than the run. began and ran, in RFC 3339
 	OtherCapture       fact.Code = "other-capture"
 	fileUnreadable     fact.Code = "file-unreadable"    // error
 	counterImpossible  fact.Code = "counter-impossible" // counter, n, file
 	stepWarning        fact.Code = "step-warning"       // step, what: the words for a note of a step
-	servingNoContext   fact.Code = "serving-no-context" //
+	servingNoContext   fact.Code = "serving-no-context"
 	oneProcessNoRanges fact.Code = "one-process-ranges" // text
 	oneProcessNoCUDA   fact.Code = "one-process-cuda"   // text
 	shapesDiffer       fact.Code = "shapes-differ"      // batch, batch_nsys, prompt, prompt_nsys, new, new_nsys

@@ -32,9 +32,9 @@ const (
 // and nsys are the times; share the overhead.
 const (
 	fasterUnderNsys fact.Code = "faster-under-nsys" // no profiler makes a program faster
-	NoiseFaster     fact.Code = "noise-not-slower"  //
-	noiseWide       fact.Code = "noise-wide"        //
-	noiseWithin     fact.Code = "noise-within"      // share
+	NoiseFaster     fact.Code = "noise-not-slower"
+	noiseWide       fact.Code = "noise-wide"
+	noiseWithin     fact.Code = "noise-within" // share
 )
 
 // overheadOf is how much longer a pass took under nsys than unprofiled, or why

@@ -38,8 +38,8 @@ func (jb *jobReader) jobProcesses(ctx context.Context) ([]*recording, error) {
 	return parts, nil
 }
 
-// judgeJob says what the ranks of a job tell together. Parts that are no ranks
-// tell nothing together.
+// judgeJob says what the ranks of a job tell together. It does
+// nothing for parts that are not ranks.
 func (jb *jobReader) judgeJob(parts []*recording) {
 	if !ofJob(parts) {
 		return
@@ -192,7 +192,7 @@ func (p *recording) param() []fact.Param {
 	return params
 }
 
-// hostClockSlack is how far the clocks of hosts may be apart without a word.
+// hostClockSlack is how far the clocks of hosts may differ without a warning, in nanoseconds.
 const hostClockSlack = 1e9
 
 // checkClocks names ranks whose time base in UTC cannot be right.

@@ -12,15 +12,15 @@ import (
 // internal/message has their words; a comment names the parameters. A rank is
 // named by rank, or by process where it has no number, and host.
 const (
-	worldDiffers     fact.Code = "world-differs"      // least, most
-	rankVersions     fact.Code = "rank-versions"      // versions
-	rankProgram      fact.Code = "rank-program"       // rank, host, program, most
-	rankTwice        fact.Code = "rank-twice"         // rank, host, file
-	clocksApart      fact.Code = "clocks-apart"       // rank, host, ns
-	ranksNotTogether fact.Code = "ranks-not-together" //
-	noTimeBase       fact.Code = "no-time-base"       //
-	exchangesDiffer  fact.Code = "exchanges-differ"   // n
-	clocksAligned    fact.Code = "clocks-aligned"     // method, uncertainty
+	worldDiffers     fact.Code = "world-differs" // least, most
+	rankVersions     fact.Code = "rank-versions" // versions
+	rankProgram      fact.Code = "rank-program"  // rank, host, program, most
+	rankTwice        fact.Code = "rank-twice"    // rank, host, file
+	clocksApart      fact.Code = "clocks-apart"  // rank, host, ns
+	ranksNotTogether fact.Code = "ranks-not-together"
+	noTimeBase       fact.Code = "no-time-base"
+	exchangesDiffer  fact.Code = "exchanges-differ" // n
+	clocksAligned    fact.Code = "clocks-aligned"   // method, uncertainty
 
 	codeRankMissing fact.Code = "rank-missing"         // n, ranks, of
 	codeStraggler   fact.Code = "straggler"            // rank, host, n, of, ns, share, mean, meanwhile, uncertainty

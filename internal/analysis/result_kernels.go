@@ -409,7 +409,7 @@ type Method struct {
 	Annotation []Note `json:"annotation,omitempty"`
 }
 
-// StageCommand is what a stage ran.
+// A StageCommand is a command of a pipeline step.
 type StageCommand struct {
 	// Stage is the name of the pipeline step; Command a line for a shell; Seconds 0
 	// where it was not timed.
@@ -434,8 +434,8 @@ type RegionCoverage struct {
 type Picked struct {
 	Groups int `json:"groups"` // kernel, grid and block
 	// Chosen were planned to be counted, Counted are those of which a launch was.
-	Chosen      int     `json:"chosen"`       //
-	Counted     int     `json:"counted"`      //
+	Chosen      int     `json:"chosen"`
+	Counted     int     `json:"counted"`
 	Coverage    float64 `json:"coverage"`     // of GPU time in the chosen regions
 	CoverageAll float64 `json:"coverage_all"` // of all GPU time
 	// ByRegion is the coverage of each region that was asked for and of each

@@ -60,7 +60,7 @@ func readRun(in *Input, n *notes) *runRecord {
 	return r
 }
 
-// readManifest leaves all absent for a folder that is no run, without a word.
+// readManifest leaves everything absent, without a warning, for a folder that is not a run.
 func (r *runRecord) readManifest(in *Input, n *notes) {
 	m, err := runs.ReadManifest(in.Run)
 	if errors.Is(err, runs.ErrNotRun) {

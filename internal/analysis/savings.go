@@ -70,7 +70,7 @@ func worthwhile(list []Opportunity, least float64) []Opportunity {
 	return kept
 }
 
-// save adds an opportunity of so many nanoseconds, inStage of them in a stage.
+// save adds an opportunity that saves ns nanoseconds, inStage of them in a stage.
 // A saving of no time is dropped. Seconds are bounded by the time that it is held
 // against.
 func (sv *savings) save(o Opportunity, ns float64, stage *Stage, inStage float64) {
@@ -218,8 +218,8 @@ func (sv *savings) roofSavings() {
 	}
 }
 
-// A roofAdvice is what to do about a kernel, and the share of its time that is
-// left whoever does it.
+// A roofAdvice is what to do about a kernel, and the share of its time that remains
+// even then.
 type roofAdvice struct {
 	title, assume, how fact.Code
 	rest               float64 // 0 to 1, of its duration
@@ -268,9 +268,9 @@ func (sv *savings) roofAdvice(k *Kernel, l *launch) (roofAdvice, bool) {
 // wasteful are the causes whose remedy takes bytes away from the busiest memory.
 var wasteful = []fact.Code{causeUncoalesced, causeSpills, causeLocalMemory, causeL2Misses}
 
-// fewerBytes is the advice for a kernel that moves bytes in vain: they may go, so
-// that the arithmetic is left. Of one that computes nothing no bound is known, and
-// the time at the peak of its busiest unit is an estimate.
+// fewerBytes is the advice for a kernel that moves bytes it does not need: without
+// them the arithmetic remains. A kernel that computes nothing has no known bound; the time
+// at the peak of its busiest unit is an estimate.
 func (r roofAdvice) fewerBytes(l *launch) roofAdvice {
 	r.how = codeHowFewerBytes
 	rest, unit := l.arithmetic()

@@ -57,7 +57,7 @@ func timeOf(m *workload.Metrics, stage string) (workload.Distribution, bool) {
 }
 
 // selfTimes are what the workload measured of itself: the times of its passes, in
-// milliseconds. The zero value is that of one which told nothing.
+// milliseconds. The zero value means that it reported nothing.
 type selfTimes struct {
 	// The two may be of different shapes: alike tells.
 	unprofiled *workload.Metrics // nil where no unprofiled run told any
@@ -90,8 +90,8 @@ func readSelfTimes(in *Input, unprofiled float64, n *notes) (w selfTimes) {
 	return w
 }
 
-// readMetrics returns nil where the file cannot be read, and warns. One that a session
-// left before its end is used, with a warning.
+// readMetrics returns nil where the file cannot be read, and warns. The file of a
+// session that stopped early is used, with a warning.
 func readMetrics(in *Input, path string, n *notes) *workload.Metrics {
 	m, err := workload.ReadMetrics(filepath.Dir(path))
 	if err != nil {

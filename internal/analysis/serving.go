@@ -14,7 +14,7 @@ import (
 )
 
 // readServing reads what the clients of a server saw, and sums up its steps. It is
-// nil for what is no server.
+// nil for other programs.
 func (a *analyzer) readServing(steps []timeline.StepRow) *Serving {
 	s := &Serving{Windows: []ServingWindow{}}
 	for _, path := range a.in.Windows {

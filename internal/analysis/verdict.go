@@ -20,8 +20,8 @@ const (
 	codeVerdictPart   fact.Code = "headline-part"   // category, share
 	codeVerdictServed fact.Code = "headline-served" // ttft, token
 	codeVerdictNoWork fact.Code = "headline-no-work"
-	codeVerdictDamage fact.Code = "headline-damage" //
-	codeVerdictNone   fact.Code = "headline-none"   //
+	codeVerdictDamage fact.Code = "headline-damage"
+	codeVerdictNone   fact.Code = "headline-none"
 )
 
 // verdicts make the verdict of the finding that matters most among those that

@@ -1,5 +1,5 @@
 // Package cxx owns C++ names: it demangles them and shortens them for people.
-// The full name stays with whoever asked; the short one is for tables.
+// The caller keeps the full name; the short one is for tables.
 package cxx
 
 import (

@@ -45,11 +45,11 @@ const (
 	KindShare     Kind = "share"  // 0 to 1, shown in percent
 	KindCount     Kind = "count"  // a whole number of things
 	KindNumber    Kind = "number" // without a unit
-	KindBytes     Kind = "byte"   //
-	KindBytesPS   Kind = "byte/s" //
-	KindFLOPs     Kind = "flop"   // a multiplication and an addition are two
-	KindFLOPsPS   Kind = "flop/s" //
-	KindHertz     Kind = "hz"     //
+	KindBytes     Kind = "byte"
+	KindBytesPS   Kind = "byte/s"
+	KindFLOPs     Kind = "flop" // a multiplication and an addition are two
+	KindFLOPsPS   Kind = "flop/s"
+	KindHertz     Kind = "hz"
 	KindFactor    Kind = "factor" // 1.25 is 1.25 times
 	KindTokensPS  Kind = "tokens/s"
 	KindIntensity Kind = "flop/byte"
@@ -68,7 +68,7 @@ const (
 	KindVendor Kind = "text_of_vendor" // text that NVIDIA's tools or the user's program wrote
 	KindError  Kind = "error"          // an error of the system or of a reader, as its log has it; nothing looks inside
 	KindID     Kind = "id"             // "domain:id" of something enumerated, "limiter:dram"
-	KindFacts  Kind = "facts"          //
+	KindFacts  Kind = "facts"
 )
 
 // oldVendor is how earlier versions wrote KindVendor and KindError.

@@ -72,8 +72,8 @@ func readAttention(o *object, f family, hidden int64) attention {
 	return a
 }
 
-// kindOf is the name that papers give to so many heads of keys and values; one head for one
-// is mha.
+// kindOf names the kind of attention by its heads of keys and values; a single head of each is
+// mha.
 func kindOf(heads, shared int64) string {
 	switch shared {
 	case heads:

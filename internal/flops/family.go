@@ -9,18 +9,18 @@ type family struct {
 	qkvBias, outBias, mlpBias, headBias rule
 	plainMLP, noMLP                     bool // up and down alone; none
 	norm                                normKind
-	norms                               int64                       // in each layer, 0 for 2
-	normsBy                             func(o *object) int64       // where the config decides
-	attentionNorm                       headParams                  // of queries and keys, and other parameters of attention
-	keyHeads                            func(*object, int64) int64  // heads of keys and values
-	gatedQuery                          bool                        // queries come with a gate of the same size
-	positions                           positionKind                //
-	positionOffset                      int64                       // rows of a learned embedding that no position uses
-	latent                              bool                        // multi-head latent attention
-	window, chunks                      func(*object, int64) bool   // layers with a sliding window, or with chunks
-	recurs                              func(*object, int64) bool   // layers without attention
-	state                               recurrentReader             // those layers
-	routerBias, expertBias              bool                        //
+	norms                               int64                      // in each layer, 0 for 2
+	normsBy                             func(o *object) int64      // where the config decides
+	attentionNorm                       headParams                 // of queries and keys, and other parameters of attention
+	keyHeads                            func(*object, int64) int64 // heads of keys and values
+	gatedQuery                          bool                       // queries come with a gate of the same size
+	positions                           positionKind
+	positionOffset                      int64                     // rows of a learned embedding that no position uses
+	latent                              bool                      // multi-head latent attention
+	window, chunks                      func(*object, int64) bool // layers with a sliding window, or with chunks
+	recurs                              func(*object, int64) bool // layers without attention
+	state                               recurrentReader           // those layers
+	routerBias, expertBias              bool
 	routerOffset                        bool                        // the router adds a parameter to the score of each expert
 	oneShared, plainExperts             bool                        // always one shared expert; experts without a gate
 	runsAllExperts                      bool                        // see moe.all
@@ -58,7 +58,7 @@ const (
 	bare                      // nothing
 )
 
-// params are those of one norm over so many elements.
+// params is the number of parameters of one norm over size elements.
 func (k normKind) params(size int64) int64 { return mul([]int64{1, 2, 0}[k], size) }
 
 // normCount is the number of norms in a layer.

@@ -94,7 +94,7 @@ func (f Format) appendPlain(dst []byte, v Value) []byte {
 	return dst
 }
 
-// appendFixed prints as C does, also what is no number.
+// appendFixed prints as C does, also NaN and infinities.
 func appendFixed(dst []byte, x float64, decimals int) []byte {
 	switch {
 	case math.IsNaN(x) && math.Signbit(x):

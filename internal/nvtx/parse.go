@@ -24,7 +24,7 @@ func (e *parseError) Error() string {
 // regexPrefix turns every name of an expression into a regular expression.
 const regexPrefix = "regex:"
 
-// Parse reads one expression. Forms that Nsight Compute takes without a word
+// Parse reads one expression. Forms that Nsight Compute accepts silently
 // but that can never select anything are errors.
 func Parse(expr string) (*Expr, error) {
 	p := parser{expr: expr}
