@@ -59,16 +59,16 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 	return res, nil
 }
 
-// analyze goes through the steps. Each takes what earlier ones made and returns what
-// it makes, which goes into the result here; notes collect what they tell beside it.
+// analyze goes through the steps. Each takes what earlier ones made, and adds to a copy of
+// the result, which takes its place here, or returns what it makes. Notes collect warnings.
 func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 	res := a.res
-	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: res.rowsOf(), notes: &a.notes}
+	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: new(*res), notes: &a.notes}
 	tl, err := reader.readTimeline(ctx)
 	if err != nil {
 		return nil, err
 	}
-	res.takeTimeline(reader.made)
+	*res = *reader.made
 	res.Method.Annotation = a.readAnnotation(tl)
 	if err := a.judgeTimeline(tl); err != nil {
 		return nil, err
@@ -105,16 +105,10 @@ func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 
 // count reads the counters, and joins them to the kernels of the timeline.
 func (a *analyzer) count(ctx context.Context, tl *timed) (*counters, error) {
-	res := a.res
-	cr := &counterReader{rules: a.rules, in: &a.in, run: a.run, commands: res.Method.Commands, notes: &a.notes, tl: tl, made: &countedRows{
-		Environment: res.Environment, Command: res.Workload.Command, Kernels: slices.Clone(res.Kernels), Regions: res.Regions, Categories: res.Categories,
-	}}
+	cr := &counterReader{rules: a.rules, in: &a.in, run: a.run, notes: &a.notes, tl: tl, made: new(*a.res)}
 	counted, err := cr.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	res.takeCounted(cr.made)
-	return counted, nil
+	*a.res = *cr.made
+	return counted, err
 }
 
 // judge says what the GPU can do and what limits kernels and regions. It returns
@@ -123,12 +117,11 @@ func (a *analyzer) judge(tl *timed, counted *counters) *counters {
 	res := a.res
 	peaks := &peakFinder{counters: counted, run: a.run, gpus: res.Environment.GPUs, tl: tl}
 	res.Environment.GPUs, res.Roofline.Roofs = peaks.findPeaks()
-	j := &judgment{counters: counted, kernels: slices.Clone(res.Kernels), regionRows: slices.Clone(res.Regions), roofline: res.Roofline,
-		gpus: res.Environment.GPUs, commands: res.Method.Commands, notes: &a.notes, tl: tl}
+	j := &judgment{counters: counted, made: new(*res), notes: &a.notes, tl: tl}
 	sure := j.judge()
 	j.countRegions()
 	j.judgeRanges()
-	res.Kernels, res.Regions, res.Roofline = j.kernels, j.regionRows, j.roofline
+	*res = *j.made
 	return sure
 }
 

@@ -166,8 +166,8 @@ func (cr *counterReader) describeReport(rep *ncurep.Report) {
 	}
 	setText(&env.OS, s.Target.OS)
 	setText(&env.CPU, s.Target.Processor)
-	if len(cr.made.Command) == 0 && s.Executable != "" {
-		cr.made.Command = append([]string{s.Executable}, strings.Fields(s.Arguments)...)
+	if len(cr.made.Workload.Command) == 0 && s.Executable != "" {
+		cr.made.Workload.Command = append([]string{s.Executable}, strings.Fields(s.Arguments)...)
 	}
 }
 
@@ -276,7 +276,7 @@ func (cr *counterReader) rankCounted() {
 			cr.made.Categories = append(cr.made.Categories, CategoryTime{ID: c.ID, Label: c.Label})
 		}
 	}
-	cr.notes.lack(ncuTimes, cr.underNcu(cr.commands)...)
+	cr.notes.lack(ncuTimes, cr.underNcu(cr.made.Method.Commands)...)
 }
 
 // durationNS is the time of the launch under ncu, 0 where it was not measured.

@@ -30,15 +30,10 @@ const (
 	unitCompute = "compute" // a pipe that is not known
 )
 
-// A judgment says what limits kernels and regions, and places them on the roofline:
-// it adds that to its rows.
+// A judgment says what limits kernels and regions, and places them on the roofline.
 type judgment struct {
 	*counters
-	kernels    []Kernel
-	regionRows []Region
-	roofline   Roofline // with roofs
-	gpus       []GPU
-	commands   []StageCommand // of the run
+	made *Result // with roofs; it adds limiters and points
 	// notes take what cannot be told, and points above their roof.
 	notes *notes
 	tl    *timed // nil without a timeline
@@ -51,8 +46,8 @@ func (j *judgment) judge() *counters {
 	sure.launchOf = maps.Clone(speaks)
 	maps.DeleteFunc(sure.launchOf, func(_ int, l *launch) bool { return l.doubt != nil })
 	j.counters = &sure
-	for i := range j.kernels {
-		k := &j.kernels[i]
+	for i := range j.made.Kernels {
+		k := &j.made.Kernels[i]
 		l := speaks[i]
 		if l == nil {
 			k.Limiter = j.abstain(k)
@@ -79,8 +74,8 @@ func (j *judgment) judge() *counters {
 func (j *judgment) noteUnknownCauses() {
 	var n, of int
 	var sections []string
-	for i := range j.kernels {
-		v := &j.kernels[i].Limiter
+	for i := range j.made.Kernels {
+		v := &j.made.Kernels[i].Limiter
 		if v.Kind == "" || v.Cause == nil {
 			continue
 		}
@@ -133,10 +128,10 @@ func (j *judgment) abstain(k *Kernel) Limiter {
 	}
 	out := Limiter{Why: because(code, why...), Need: needSections("", "SpeedOfLight", "LaunchStats", "Occupancy", "WarpStateStats")}
 	blocks := k.Grid[0] * k.Grid[1] * k.Grid[2]
-	if len(j.gpus) == 0 || blocks <= 0 {
+	if len(j.made.Environment.GPUs) == 0 || blocks <= 0 {
 		return out
 	}
-	if sms := j.gpus[0].SMs; sms > 0 && blocks < int64(sms) {
+	if sms := j.made.Environment.GPUs[0].SMs; sms > 0 && blocks < int64(sms) {
 		out.Why = append(out.Why, fact.New(codeFewBlocks, fact.Count("blocks", blocks), fact.Count("sms", sms)))
 		out.Evidence = []Evidence{{Of: fact.New(codeGridBlocks), Value: float64(blocks), Threshold: fact.New(codeBelow, fact.Count("value", sms))}}
 	}

@@ -17,7 +17,7 @@ func (j *judgment) judgeDurations() {
 	if j.tl == nil {
 		return
 	}
-	counted := make([][]*launch, len(j.kernels))
+	counted := make([][]*launch, len(j.made.Kernels))
 	for k := range counted {
 		counted[k] = j.durations(k)
 	}
@@ -26,7 +26,7 @@ func (j *judgment) judgeDurations() {
 		if len(list) == 0 {
 			continue
 		}
-		k := &j.kernels[i]
+		k := &j.made.Kernels[i]
 		k.notTypical(list[0], parts[list[0]])
 		for _, l := range list[1:] {
 			j.judgeOther(k, l, parts[l])
@@ -103,11 +103,11 @@ func (j *judgment) durations(k int) []*launch {
 // judgeRegions notes which kernels of a region last longer or shorter there than
 // the launches that their limiters are about.
 func (j *judgment) judgeRegions() {
-	for i := range j.regionRows {
-		top := j.regionRows[i].Top
+	for i := range j.made.Regions {
+		top := j.made.Regions[i].Top
 		for n := range top {
 			row := &top[n]
-			k := &j.kernels[row.Kernel]
+			k := &j.made.Kernels[row.Kernel]
 			if k.Limiter.Kind == "" || k.Counted == nil || row.Calls == 0 {
 				continue
 			}

@@ -70,7 +70,7 @@ func TestNotTypical(t *testing.T) {
 	a.count(8_500, use(20, 28, 20, map[string]float64{counterIssue[0]: 49}))
 	a.res.Regions = []Region{{Top: []RegionKernel{{Kernel: 0, Calls: 2, NS: 46_000}, {Kernel: 0, Calls: 1, NS: 8_500}}}}
 	a.reader().chooseTypical()
-	a.reader().mark(pick.Match{Result: 0, Verdict: pick.Sound})
+	a.reader().mark(a.res.Kernels[0].Counted, a.counted[0], pick.Match{Verdict: pick.Sound})
 	a.judge()
 	k := &a.res.Kernels[0]
 	if !k.Counted.Verified || len(k.Counted.Note) != 1 || !k.Counted.Note[0].Is(countedAlike) || k.Counted.Note[0].Number("calls") != 1 || k.Counted.Note[0].Number("of") != 4 {

@@ -182,7 +182,7 @@ func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error
 func (jb *jobReader) further(path string) *timelineReader {
 	in := *jb.in
 	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
-	return &timelineReader{rules: jb.rules, in: &in, run: &runRecord{}, self: selfTimes{unprofiled: jb.self.unprofiled}, made: newResult(in).rowsOf(), notes: &notes{}, brief: true}
+	return &timelineReader{rules: jb.rules, in: &in, run: &runRecord{}, self: selfTimes{unprofiled: jb.self.unprofiled}, made: newResult(in), notes: &notes{}, brief: true}
 }
 
 // part is what is kept of the timeline that was read, one of so many.

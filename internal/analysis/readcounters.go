@@ -14,12 +14,13 @@ import (
 type counterReader struct {
 	*counters
 	rules
-	in       *Input
-	run      *runRecord
-	made     *countedRows
-	commands []StageCommand // of the run
-	notes    *notes
-	tl       *timed // nil without a timeline
+	in  *Input
+	run *runRecord
+	// made begins with what the timeline told. Counters add kernels and, without a timeline,
+	// regions that only reports have, what was counted of each, and how it was chosen.
+	made  *Result
+	notes *notes
+	tl    *timed // nil without a timeline
 	// byKey finds kernels of the result, and those that were found before under another
 	// spelling.
 	byKey map[kernelKey]int // kernels of the result

@@ -29,7 +29,7 @@ func (cr *counterReader) regionsOfNcu() {
 	if cr.in.onlyCounters() {
 		cr.notes.lackInstead(NoTimeline, fact.New(NoTimeline, fact.IDs("unknown", "quantity", []string{"times", "stages", "gaps"})))
 	}
-	cr.notes.lack(regionsUnderNcu, cr.underNcu(cr.commands)...)
+	cr.notes.lack(regionsUnderNcu, cr.underNcu(cr.made.Method.Commands)...)
 }
 
 // ncuRegionRows appends a row for each region of the reports; parents come first, as
@@ -100,8 +100,8 @@ func (j *judgment) judgeRanges() {
 		}
 	}
 	placed := 0
-	for i := range j.regionRows {
-		r := &j.regionRows[i]
+	for i := range j.made.Regions {
+		r := &j.made.Regions[i]
 		list := byPath[r.Path]
 		if len(list) == 0 || r.Counters == nil || r.Counters.Method == "kernel" {
 			continue
@@ -114,7 +114,7 @@ func (j *judgment) judgeRanges() {
 			placed++
 		}
 	}
-	if roof := &j.roofline; placed > 0 && roof.Why.Is(codeNoRoofRanges) {
+	if roof := &j.made.Roofline; placed > 0 && roof.Why.Is(codeNoRoofRanges) {
 		roof.Why = fact.New(codeRoofOfRanges, fact.Count("n", placed))
 	}
 }

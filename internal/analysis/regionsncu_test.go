@@ -95,7 +95,7 @@ func TestRooflineSaysWhereRangesAre(t *testing.T) {
 	}
 	j := a.judgment()
 	j.judgeRanges()
-	a.res.Roofline = j.roofline
+	a.res.Roofline = j.made.Roofline
 	g := regionOf(t, a.res, "prefill")
 	if why := a.res.Roofline.Why; len(g.Counters.Point) == 0 || !why.Is(codeRoofOfRanges) || why.Number("n") != 1 {
 		t.Errorf("%d points of prefill; the roofline says %+v", len(g.Counters.Point), why)

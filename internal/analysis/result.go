@@ -3,7 +3,7 @@
 // report needs.
 //
 // Analyze is the list of its steps. A step is a type that holds what it takes and
-// returns what it made: rows of the Result, or values for later steps. Beside that,
+// returns what it made: the Result with its part, or values for later steps. Beside that,
 // steps only add notes: warnings, what is missing, the files that they used. No step
 // changes the timeline or the counters once they are read, and none writes words:
 // package message makes them of codes.

@@ -104,9 +104,9 @@ func (l *launch) rulesOtherwise(v *Limiter) {
 // gatherPoints lists the points of all kernels, or says why there are none. A point
 // that lies clearly above its roof is an error of measurement, and is told.
 func (j *judgment) gatherPoints() {
-	r := &j.roofline
-	for i := range j.kernels {
-		r.Points = append(r.Points, j.kernels[i].Point...)
+	r := &j.made.Roofline
+	for i := range j.made.Kernels {
+		r.Points = append(r.Points, j.made.Kernels[i].Point...)
 	}
 	slices.SortStableFunc(r.Points, func(x, y Point) int { return cmp.Compare(y.NS, x.NS) })
 	switch {

@@ -38,27 +38,26 @@ func analyzerWith(in Input) *state {
 }
 
 func (s *state) timelines() *timelineReader {
-	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, made: s.res.rowsOf(), notes: &s.notes, tl: s.tl}
+	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, made: new(*s.res), notes: &s.notes, tl: s.tl}
 }
 
 func (s *state) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
 	r := s.timelines()
 	err := r.takeTimeline(ctx, t)
 	s.tl = r.tl
-	s.res.takeTimeline(r.made)
+	*s.res = *r.made
 	return err
 }
 
 func (s *state) readTimeline(ctx context.Context) (err error) {
 	r := s.timelines()
 	s.tl, err = r.readTimeline(ctx)
-	s.res.takeTimeline(r.made)
+	*s.res = *r.made
 	return err
 }
 
 func (s *state) reader() *counterReader {
-	return &counterReader{counters: s.counters, rules: s.rules, in: &s.in, run: s.run, commands: s.res.Method.Commands, notes: &s.notes, tl: s.tl, byKey: kernelsByKey(s.res.Kernels),
-		made: &countedRows{Environment: s.res.Environment, Command: s.res.Workload.Command, Kernels: s.res.Kernels, Regions: s.res.Regions, Categories: s.res.Categories}}
+	return &counterReader{counters: s.counters, rules: s.rules, in: &s.in, run: s.run, notes: &s.notes, tl: s.tl, byKey: kernelsByKey(s.res.Kernels), made: new(*s.res)}
 }
 
 // counting runs a part of the reading of counters.
@@ -66,7 +65,7 @@ func (s *state) counting(part func(*counterReader)) {
 	r := s.reader()
 	part(r)
 	s.counters = r.counters
-	s.res.takeCounted(r.made)
+	*s.res = *r.made
 }
 
 func (s *state) peaks() *peakFinder {
@@ -74,13 +73,13 @@ func (s *state) peaks() *peakFinder {
 }
 
 func (s *state) judgment() *judgment {
-	return &judgment{counters: s.counters, kernels: s.res.Kernels, regionRows: s.res.Regions, roofline: s.res.Roofline, gpus: s.res.Environment.GPUs, commands: s.res.Method.Commands, notes: &s.notes, tl: s.tl}
+	return &judgment{counters: s.counters, made: new(*s.res), notes: &s.notes, tl: s.tl}
 }
 
 func (s *state) judge() {
 	j := s.judgment()
 	s.counters = j.judge()
-	s.res.Roofline = j.roofline
+	*s.res = *j.made
 }
 
 func (s *state) utilizer() *utilizer {

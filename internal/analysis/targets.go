@@ -66,20 +66,23 @@ func (cr *counterReader) verify(targets *pick.Targets, launches *pick.Launches) 
 	if cr.regions, err = pick.Regions(launches, results, v, options); err != nil {
 		return err
 	}
-	lasting := cr.regions.Lasting()
+	lasting, checked := cr.regions.Lasting(), map[*launch]pick.Match{}
 	for _, m := range v.Matches {
 		if m.Result >= len(cr.counted) {
 			continue
 		}
 		l := cr.counted[m.Result]
+		checked[l] = m
 		l.lastsNS, l.typical = float64(lasting[m.Result]), m.Role == pick.RoleTypical
 		if m.Verdict == pick.Doubtful && m.Why != nil {
 			l.doubt = &m.Why.Fact
 		}
 	}
 	cr.chooseTypical()
-	for _, m := range v.Matches {
-		cr.mark(m)
+	for i, l := range cr.launchOf {
+		if m, ok := checked[l]; ok {
+			cr.mark(cr.made.Kernels[i].Counted, l, m)
+		}
 	}
 	cr.picked(targets, v)
 	cr.notes.unmatched(cr.regions.Unmatched)
@@ -117,26 +120,14 @@ func (n *notes) unmatched(list []pick.Unmatched) {
 	}
 }
 
-// mark notes on the kernel what came of checking the launch that speaks for it; nothing for a
-// launch that speaks for none.
-func (cr *counterReader) mark(m pick.Match) {
-	if m.Result >= len(cr.counted) {
-		return
-	}
-	l := cr.counted[m.Result]
-	for i := range cr.made.Kernels {
-		if cr.launchOf[i] != l {
-			continue
+// mark notes what came of checking the launch that speaks for a kernel.
+func (cr *counterReader) mark(c *Counted, l *launch, m pick.Match) {
+	c.Verified = m.Verdict == pick.Sound || m.Verdict == pick.Unexpected
+	if m.Verdict != pick.Sound && l.alike < 2 && (cr.in.Targets != "" || m.Verdict != pick.Unexpected) {
+		c.Note = nil
+		if m.Why != nil {
+			c.Note = []fact.Fact{m.Why.Fact}
 		}
-		c := cr.made.Kernels[i].Counted
-		c.Verified = m.Verdict == pick.Sound || m.Verdict == pick.Unexpected
-		if m.Verdict != pick.Sound && l.alike < 2 && (cr.in.Targets != "" || m.Verdict != pick.Unexpected) {
-			c.Note = nil
-			if m.Why != nil {
-				c.Note = []fact.Fact{m.Why.Fact}
-			}
-		}
-		return
 	}
 }
 
@@ -183,13 +174,13 @@ func (cr *counterReader) picked(t *pick.Targets, v *pick.Verification) {
 			p.LeftOut = append(p.LeftOut, n)
 		}
 	}
-	for _, c := range cr.commands {
+	for _, c := range cr.made.Method.Commands {
 		if c.Stage == "ncu" {
 			p.ActualSec += c.Seconds
 		}
 	}
-	cr.made.Picked = p
-	cr.made.Clock = cr.countersClock()
+	cr.made.Method.Picked = p
+	cr.made.Method.Clock = cr.countersClock()
 }
 
 // leftOut is what was not counted for one reason, with its longest kernels, leftNames at most,
@@ -292,7 +283,7 @@ func (cr *counterReader) reasons(t *pick.Targets) {
 		if step.Outcome != "" {
 			params = append(params, fact.ID("outcome", "outcome", step.Outcome))
 		}
-		cr.made.Ladder = append(cr.made.Ladder, Note{Fact: fact.New(ReplayMode, params...)})
+		cr.made.Method.Ladder = append(cr.made.Method.Ladder, Note{Fact: fact.New(ReplayMode, params...)})
 	}
 	cr.notes.unmatched(t.Unmatched)
 	for i := range t.Groups {
@@ -336,8 +327,8 @@ var regionMetrics = []string{
 // countRegions gives regions the counters of their launches.
 func (j *judgment) countRegions() {
 	if j.regions == nil {
-		for i := range j.regionRows {
-			j.regionRows[i].Why = new(fact.New(regionNoCounters))
+		for i := range j.made.Regions {
+			j.made.Regions[i].Why = new(fact.New(regionNoCounters))
 		}
 		return
 	}
@@ -346,8 +337,8 @@ func (j *judgment) countRegions() {
 		r := &j.regions.Regions[i]
 		rows[regionRef{r.Path, r.Domain, r.Style}] = r
 	}
-	for i := range j.regionRows {
-		out := &j.regionRows[i]
+	for i := range j.made.Regions {
+		out := &j.made.Regions[i]
 		style := "PushPop"
 		if out.Style == "startend" {
 			style = "StartEnd"
@@ -368,7 +359,7 @@ func (j *judgment) countRegions() {
 // range that was measured as a whole goes before the sum of its launches.
 func (j *judgment) regionCounters(r *pick.Region, out *Region) (*RegionCounters, *fact.Fact) {
 	if r.Whole != nil && out.Process == nil && out.Device == nil {
-		c := &RegionCounters{Method: rangeReplay(j.commands), Coverage: 1, Metrics: []RegionMetric{}}
+		c := &RegionCounters{Method: rangeReplay(j.made.Method.Commands), Coverage: 1, Metrics: []RegionMetric{}}
 		if r.Whole.Of > 0 && r.Whole.Ranges < r.Whole.Of {
 			c.Coverage = float64(r.Whole.Ranges) / float64(r.Whole.Of)
 			c.Note = []fact.Fact{fact.New(rangesPartial, fact.Count("n", r.Whole.Ranges), fact.Count("of", r.Whole.Of))}
@@ -479,7 +470,7 @@ func (j *judgment) timesUnderNcu(s *pick.RegionSums) []fact.Fact {
 			code = shorterUnderNcu
 		}
 		if math.Abs(x) > minTimesDiffer {
-			return []fact.Fact{fact.New(code, append(j.underNcu(j.commands), fact.Share("share", math.Abs(x)))...)}
+			return []fact.Fact{fact.New(code, append(j.underNcu(j.made.Method.Commands), fact.Share("share", math.Abs(x)))...)}
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ type timelineReader struct {
 	run *runRecord
 	// self is what the workload measured, for the times of stages beside those of nsys.
 	self       selfTimes
-	made       *timelineRows
+	made       *Result
 	notes      *notes
 	brief      bool                   // a further timeline, of which no overview is drawn
 	tl         *timed                 // nil before it was read, and without one
@@ -262,8 +262,8 @@ func (tr *timelineReader) environmentOf(t *timeline.Timeline) {
 			setText(&env.CUDA, version(cudaVersion(p.Value)))
 		}
 	}
-	if len(tr.made.Command) == 0 && t.Source.Command != "" {
-		tr.made.Command = strings.Fields(t.Source.Command)
+	if len(tr.made.Workload.Command) == 0 && t.Source.Command != "" {
+		tr.made.Workload.Command = strings.Fields(t.Source.Command)
 	}
 }
 
