@@ -34,19 +34,6 @@ type Difference struct {
 	Agree    bool    `json:"agree"`
 }
 
-// String is the comparison in one line a stage.
-func (c Comparison) String() string {
-	var b strings.Builder
-	for _, d := range c.Stages {
-		word := "agrees"
-		if !d.Agree {
-			word = "DIFFERS"
-		}
-		fmt.Fprintf(&b, "%-24s ours %16d  torch %16d  %+.3f %%  %s\n", d.Stage, d.Ours, d.Torch, 100*d.Relative, word)
-	}
-	return b.String()
-}
-
 // torchFlops is flops.json: what a pass under FlopCounterMode gave.
 type torchFlops struct {
 	Schema int `json:"schema"`

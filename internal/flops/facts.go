@@ -41,13 +41,6 @@ const (
 	ModuleNotCounted    fact.Code = "flops-module-not-counted"   // torch has no {module}
 )
 
-// Codes are all that a count can state.
-var Codes = []fact.Code{
-	MultiplyAdd, CausalPairs, LeastBytes, LatentExpanded, LatentAbsorbed, UniformExperts, StateRecurrence, FieldDefault, FieldsUnused,
-	ExtraLayers, Quantized, VisionDense, TypeTaken, CacheType, StepRanges, OtherSource, FamilyUnknown, FieldsUnknown, QuantizationUnknown, ModulesUnknown,
-	VisionUnknown, ProjectorUnknown, SamplesDiffer, ParametersDiffer, RangesDiffer, StageNotCounted, ModuleNotCounted,
-}
-
 // assume records what the config does not say, once.
 func (m *Model) assume(f fact.Fact) { m.assumptions = once(m.assumptions, f) }
 
