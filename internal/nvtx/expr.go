@@ -64,9 +64,6 @@ func bytewise(s string) string {
 // Style says which ranges the expression is about.
 func (e *Expr) Style() Style { return e.style }
 
-// Regex reports whether names are regular expressions.
-func (e *Expr) Regex() bool { return e.regex }
-
 // Match reports whether the expression selects a launch made in state s.
 func (e *Expr) Match(s State) bool {
 	if e.style != StartEnd {
