@@ -20,7 +20,7 @@ import (
 // stand there, or the sentence would be made there.
 var (
 	upperHalf = []string{"analysis", "capture", "compare", "doctor", "pick", "pipeline", "runs", "serving", "workload"}
-	renderers = []string{"experiment", "export", "report", "report/folder", "report/html", "show", "web"}
+	renderers = []string{"experiment", "export", "report", "report/folder", "report/html", "show", "terminal", "web"}
 )
 
 // Texts that are no words about a result, by where they stand. An error is worded

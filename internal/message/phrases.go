@@ -421,6 +421,21 @@ var pagePhrases = map[string]string{
 	"in-report":               "in the report: {what}",
 	"nsys-slowed":             "nsys slowed {stages}: {next}",
 
+	// terminal: the steps of a run on one screen
+	"run-ended":               "run {status}: {path}",
+	"run-resume":              "next: deepprof runs resume {run}",
+	"run-analyze":             "next: deepprof analyze {run} reports on what was captured",
+	"steps-played":            "{n:step|steps} played ({time} when recorded)",
+	"steps-played-other":      "{n:other step|other steps} played ({time} when recorded)",
+	"steps-done":              "{n:step|steps} done in {time}",
+	"steps-done-other":        "{n:other step|other steps} done in {time}",
+	"step-skipped":            "skipped: {why}",
+	"step-ended":              "{state}[, {time}]: {text}",
+	"step-played":             "{state}[, {time} when recorded]: {text}",
+	"step-next":               "next: {what}",
+	"warnings-in-report":      "{n:warning|warnings}, in the report",
+	"more-warnings-in-report": "{n:warning|warnings} more, in the report",
+
 	// summary_tables.go
 	"steps-by-time":          "steps by time",
 	"stage-in-order":         "stage, in order",

@@ -39,7 +39,7 @@ func PrintRun(out io.Writer, summary *pipeline.Summary, err error) error {
 	if summary.Result != nil {
 		steps.WriteString("\n")
 	}
-	last := fmt.Sprintf("run %s: %s\n", summary.Status, summary.Dir)
+	last := message.Phrase("run-ended", string(summary.Status), summary.Dir) + "\n"
 	used := report.Rows(steps.String()+last, p.columns)
 	if _, werr := steps.WriteTo(out); err == nil {
 		err = werr
@@ -56,10 +56,10 @@ func PrintRun(out io.Writer, summary *pipeline.Summary, err error) error {
 	fmt.Fprint(out, last)
 	if summary.Status == runs.StatusInterrupted {
 		if !summary.Recorded {
-			fmt.Fprintf(out, "next: deepprof runs resume %s\n", reference(summary.Dir))
+			fmt.Fprintln(out, message.Phrase("run-resume", reference(summary.Dir)))
 		}
 		if summary.Captured {
-			fmt.Fprintf(out, "next: deepprof analyze %s reports on what was captured\n", reference(summary.Dir))
+			fmt.Fprintln(out, message.Phrase("run-analyze", reference(summary.Dir)))
 		}
 	}
 	return err
@@ -123,7 +123,7 @@ const (
 // all prints the steps and returns the warnings that it told of. In brief those
 // that went well have one row: they were told as they ended.
 func (p *stepPrinter) all(steps []pipeline.StepResult) (shown []fact.Fact) {
-	well, seconds, other := 0, 0.0, ""
+	well, seconds, playedID, doneID := 0, 0.0, "steps-played", "steps-done"
 	played, then := 0, 0.0 // out of a recording, and the time that they took when it was made
 	for _, st := range steps {
 		switch {
@@ -137,15 +137,15 @@ func (p *stepPrinter) all(steps []pipeline.StepResult) (shown []fact.Fact) {
 		case p.brief && st.State == runs.StateSkipped:
 		default:
 			shown = append(shown, p.print(st)...)
-			other = "other "
+			playedID, doneID = "steps-played-other", "steps-done-other"
 		}
 	}
 	var told []string
 	if played > 0 {
-		told = append(told, fmt.Sprintf("%s played (%s when recorded)", Plural(played, other+"step"), report.RunTime(then)))
+		told = append(told, message.Phrase(playedID, played, report.RunTime(then)))
 	}
 	if well > 0 {
-		told = append(told, fmt.Sprintf("%s done in %s", Plural(well, other+"step"), report.RunTime(seconds)))
+		told = append(told, message.Phrase(doneID, well, report.RunTime(seconds)))
 	}
 	if len(told) > 0 {
 		fmt.Fprintln(p.w, report.Wrap(strings.Join(told, ", "), p.columns, "  "))
@@ -158,21 +158,21 @@ func (p *stepPrinter) print(st pipeline.StepResult) (shown []fact.Fact) {
 	o := st.Outcome
 	if st.State == runs.StateSkipped {
 		if !p.brief {
-			p.line(st.Name, "skipped: "+message.Text(st.Reason))
+			p.line(st.Name, message.Phrase("step-skipped", message.Text(st.Reason)))
 		}
 		return nil
 	}
-	status := string(st.State)
+	id, time := "step-ended", ""
+	if st.Recorded {
+		id = "step-played"
+	}
 	if st.Seconds >= 0 {
-		status += ", " + report.RunTime(st.Seconds)
-		if st.Recorded {
-			status += " when recorded"
-		}
+		time = report.RunTime(st.Seconds)
 	}
 	if slices.ContainsFunc(o.Warnings, func(w capture.Warning) bool { return w.Equal(o.Evidence) }) {
 		o.Evidence = fact.Fact{} // stands below
 	}
-	p.line(st.Name, status+": "+runs.Text(message.Verdict(string(o.Kind), o.What, o.Evidence)))
+	p.line(st.Name, message.Phrase(id, string(st.State), time, runs.Text(message.Verdict(string(o.Kind), o.What, o.Evidence))))
 	p.warnings(o.Warnings)
 	for _, warning := range o.Warnings {
 		shown = append(shown, warning.Fact)
@@ -180,7 +180,7 @@ func (p *stepPrinter) print(st pipeline.StepResult) (shown []fact.Fact) {
 	if next := message.Next(o.Cause); !o.OK() && next != "" {
 		whole := *p // it is there to be copied
 		whole.brief, whole.tight = false, false
-		whole.line("", "next: "+next)
+		whole.line("", message.Phrase("step-next", next))
 	}
 	return shown
 }
@@ -196,11 +196,7 @@ func (p *stepPrinter) warnings(list []capture.Warning) {
 	whole.brief, whole.tight = false, false
 	printed, left := 0, 0
 	for i, warning := range list {
-		text := "warning: " + runs.Text(message.Text(warning.Fact))
-		if next := message.Next(warning.Fact); next != "" {
-			text += "; next: " + runs.Text(next)
-		}
-		lines := whole.text("", text)
+		lines := whole.text("", message.Phrase("warning-line", runs.Text(message.Text(warning.Fact)), runs.Text(message.Next(warning.Fact))))
 		last := i == len(list)-1 && left == 0
 		if p.brief && p.columns > 0 && (report.Rows(lines, p.columns) > rows || printed >= most-1 && !last) {
 			left++
@@ -209,11 +205,12 @@ func (p *stepPrinter) warnings(list []capture.Warning) {
 		printed++
 		io.WriteString(p.w, lines)
 	}
-	switch {
-	case left > 0 && printed > 0:
-		p.line("", fmt.Sprintf("%s more, in the report", Plural(left, "warning")))
-	case left > 0:
-		p.line("", fmt.Sprintf("%s, in the report", Plural(left, "warning")))
+	if left > 0 {
+		id := "warnings-in-report"
+		if printed > 0 {
+			id = "more-warnings-in-report"
+		}
+		p.line("", message.Phrase(id, left))
 	}
 }
 
