@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deepprof/deepprof/internal/browser"
 	"github.com/deepprof/deepprof/internal/compare"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/report/folder"
@@ -20,7 +19,7 @@ import (
 // test.
 type shownPage struct {
 	t     *testing.T
-	tab   browser.Tab
+	tab   Tab
 	heard int // messages on the console before the test
 }
 
@@ -31,7 +30,7 @@ func (p *shownPage) must(err error) {
 	}
 }
 
-func (p *shownPage) wait(condition string) { p.t.Helper(); p.must(browser.Wait(p.tab, condition)) }
+func (p *shownPage) wait(condition string) { p.t.Helper(); p.must(waitFor(p.tab, condition)) }
 func (p *shownPage) click(selector string) { p.t.Helper(); p.must(p.tab.Click(selector)) }
 
 // open goes to a page, and waits until it shows what its hash asks for.
@@ -52,9 +51,9 @@ func (p *shownPage) complaints() []string { return p.tab.Messages()[p.heard:] }
 
 // inBrowsers runs a test in each browser that is installed.
 func inBrowsers(t *testing.T, do func(*shownPage)) {
-	for _, name := range browser.Names() {
+	for _, name := range browsers() {
 		t.Run(name, func(t *testing.T) {
-			tab, err := browser.Shared(name)
+			tab, err := sharedTab(name)
 			if errors.Is(err, exec.ErrNotFound) {
 				t.Skipf("the browser is not installed (scripts/packages installs it): %v", err)
 			}
@@ -74,7 +73,7 @@ func TestPage(t *testing.T) {
 		p.must(p.tab.Size(1280, 720))
 		p.open(s, "#")
 		p.wait(fmt.Sprintf(`document.querySelector("tbody a").textContent === %q`, recorded.run))
-		if cells, err := browser.Value[string](p.tab, `document.querySelector("tbody tr").innerText`); err != nil || !strings.Contains(cells, "NVIDIA H200") || strings.Contains(cells, "T0") {
+		if cells, err := valueOf[string](p.tab, `document.querySelector("tbody tr").innerText`); err != nil || !strings.Contains(cells, "NVIDIA H200") || strings.Contains(cells, "T0") {
 			p.t.Errorf("row: %q %v", cells, err)
 		}
 		for _, v := range questions() {

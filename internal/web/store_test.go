@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/analysis"
-	"github.com/deepprof/deepprof/internal/browser"
 	"github.com/deepprof/deepprof/internal/report/folder"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/show"
@@ -35,7 +34,7 @@ func TestMain(m *testing.M) {
 	} else {
 		code = m.Run()
 	}
-	browser.StopShared()
+	stopShared()
 	os.RemoveAll(dir)
 	os.Exit(code)
 }

@@ -2,7 +2,6 @@ package html
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -20,7 +19,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/deepprof/deepprof/internal/analysis"
-	"github.com/deepprof/deepprof/internal/browser"
 )
 
 // again marks the second run of all tests.
@@ -219,17 +217,26 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Eval implements browser.Evaluator.
-func (p *tab) Eval(expression string) (json.RawMessage, error) {
-	return browser.ChromiumEval(p.ctx, expression)
+// rest scrolls to an element and returns once it stays where it is: a page may still be
+// moving to the place of its address, or be laid out.
+func (p *tab) rest(selector string) {
+	p.t.Helper()
+	find := fmt.Sprintf(`(e => { if (!e) return null; e.scrollIntoView({ block: "center", behavior: "instant" }); const r = e.getBoundingClientRect(); return [r.x, r.y].map(Math.round).join() })(document.querySelector(%q))`, selector)
+	last, same := "", 0
+	for deadline := time.Now().Add(patience); same < 3; time.Sleep(50 * time.Millisecond) {
+		at := eval[string](p, find+` ?? ""`)
+		if same++; at != last || at == "" { // moved, or not there yet
+			last, same = at, 0
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s is not there, or does not come to rest", selector)
+		}
+	}
 }
 
 func (p *tab) click(selector string) {
 	p.t.Helper()
-	if _, err := browser.Rest(p, selector); err != nil {
-		chromium.judge(err)
-		p.t.Fatal(err)
-	}
+	p.rest(selector)
 	p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/deepprof/deepprof/internal/analysis"
-	"github.com/deepprof/deepprof/internal/browser"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/message"
 )
@@ -275,9 +274,7 @@ func TestKernelPage(t *testing.T) {
 	p := open(t, sample())
 	p.click(`#kernel-table button[data-sort=calls]`)
 	p.wait(firstKernel + `.startsWith("vectorized")`)
-	if _, err := browser.Rest(p, `#kernel-table a[href="#/kernel/k-gemm"]`); err != nil {
-		t.Fatal(err)
-	}
+	p.rest(`#kernel-table a[href="#/kernel/k-gemm"]`)
 	scrolled := eval[float64](p, `scrollY`)
 	p.click(`#kernel-table a[href="#/kernel/k-gemm"]`)
 	p.wait(`document.querySelector("#kernel-page h1")?.textContent.startsWith("nvjet_sm90")`)

@@ -1,4 +1,4 @@
-package browser
+package web
 
 import (
 	"bufio"
@@ -28,13 +28,13 @@ type firefoxTab struct {
 	mu   sync.Mutex
 	last int // id of the last command
 	// waiting are by the ID of the command; mu guards it.
-	waiting map[int]chan reply
+	waiting map[int]chan bidiReply
 	gone    error // why the browser hung up; nil while it is there
 }
 
-// A reply is what Firefox sends: the answer of a command, by its ID, or an event, which has
+// A bidiReply is what Firefox sends: the answer of a command, by its ID, or an event, which has
 // none.
-type reply struct {
+type bidiReply struct {
 	Type string `json:"type"` // success, error, event
 	// ID is that of the command; 0 for an event, which has Params.
 	ID     int             `json:"id"`
@@ -90,7 +90,7 @@ func startFirefox() (Tab, func(), error) {
 		stop()
 		return nil, nil, fmt.Errorf("start %s: %w", path, err)
 	}
-	t, err := connect(address)
+	t, err := connectFirefox(address)
 	if err != nil {
 		stop()
 		return nil, nil, fmt.Errorf("connect to %s: %w", path, err)
@@ -129,8 +129,8 @@ func startListening(cmd *exec.Cmd) (string, error) {
 	}
 }
 
-// connect opens a session, listens to the console and makes a tab.
-func connect(address string) (*firefoxTab, error) {
+// connectFirefox opens a session, listens to the console and makes a tab.
+func connectFirefox(address string) (*firefoxTab, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	socket, _, err := websocket.Dial(ctx, address+"/session", nil)
@@ -138,7 +138,7 @@ func connect(address string) (*firefoxTab, error) {
 		return nil, err
 	}
 	socket.SetReadLimit(1 << 28) // screenshots are one message
-	t := &firefoxTab{socket: socket, waiting: map[int]chan reply{}}
+	t := &firefoxTab{socket: socket, waiting: map[int]chan bidiReply{}}
 	go t.listen()
 	if err := t.call("session.new", object{"capabilities": object{}}, nil); err != nil {
 		return nil, err
@@ -152,13 +152,10 @@ func connect(address string) (*firefoxTab, error) {
 	return t, err
 }
 
-// An object is the parameters of a command; BiDi has too many shapes for types.
-type object = map[string]any
-
 // listen hands answers to those who wait for them until the browser hangs up.
 func (t *firefoxTab) listen() {
 	for {
-		var r reply
+		var r bidiReply
 		if err := wsjson.Read(context.Background(), t.socket, &r); err != nil {
 			t.hangUp(err)
 			return
@@ -188,14 +185,14 @@ func (t *firefoxTab) hangUp(err error) {
 }
 
 // send notes who waits for the answer before it is asked for.
-func (t *firefoxTab) send(method string, params object) (chan reply, error) {
+func (t *firefoxTab) send(method string, params object) (chan bidiReply, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gone != nil {
 		return nil, t.gone
 	}
 	t.last++
-	to := make(chan reply, 1)
+	to := make(chan bidiReply, 1)
 	t.waiting[t.last] = to
 	return to, wsjson.Write(context.Background(), t.socket, object{"id": t.last, "method": method, "params": params})
 }
@@ -253,7 +250,7 @@ func (t *firefoxTab) Size(width, height int) error {
 
 // Click implements Tab: at the middle of the element, once it rests.
 func (t *firefoxTab) Click(selector string) error {
-	at, err := Rest(t, selector)
+	at, err := restingPlace(t, selector)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package browser
+package web
 
 import (
 	"context"
@@ -49,11 +49,11 @@ func (t *chromiumTab) Open(url string) error { return chromedp.Do(t.ctx, chromed
 
 // Eval implements Tab; the value is "null" where the expression has none.
 func (t *chromiumTab) Eval(expression string) (json.RawMessage, error) {
-	return ChromiumEval(t.ctx, expression)
+	return chromiumEval(t.ctx, expression)
 }
 
-// ChromiumEval is Tab.Eval in the tab of a context of chromedp.
-func ChromiumEval(ctx context.Context, expression string) (json.RawMessage, error) {
+// chromiumEval is Tab.Eval in the tab of a context of chromedp.
+func chromiumEval(ctx context.Context, expression string) (json.RawMessage, error) {
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](asJSON(expression), chromedp.EvalAwaitPromise))
 	return json.RawMessage(text), err
 }
@@ -70,7 +70,7 @@ func (t *chromiumTab) Size(width, height int) error {
 
 // Click waits until the element rests, since a page that scrolls would be missed.
 func (t *chromiumTab) Click(selector string) error {
-	if _, err := Rest(t, selector); err != nil {
+	if _, err := restingPlace(t, selector); err != nil {
 		return err
 	}
 	return chromedp.Do(t.ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))

@@ -1,6 +1,6 @@
-// Package browser shows pages in real browsers, for tests and benchmarks: Chromium
-// over its DevTools protocol, Firefox over WebDriver BiDi. No command uses it.
-package browser
+package web
+
+// Pages in real browsers: Chromium over its DevTools protocol, Firefox over WebDriver BiDi.
 
 import (
 	"cmp"
@@ -32,19 +32,19 @@ type Tab interface {
 	Messages() []string
 }
 
-// Names are the browsers that can be started. Tests run in each that is installed.
-func Names() []string { return []string{"chromium", "firefox"} }
+// browsers are the browsers that can be started. Tests run in each that is installed.
+func browsers() []string { return []string{"chromium", "firefox"} }
 
-// Start starts a browser without a window and opens an empty tab. The error wraps
+// startBrowser starts a browser without a window and opens an empty tab. The error wraps
 // exec.ErrNotFound where the browser is not installed.
-func Start(name string) (tab Tab, stop func(), err error) {
+func startBrowser(name string) (tab Tab, stop func(), err error) {
 	switch name {
 	case "chromium":
 		return startChromium()
 	case "firefox":
 		return startFirefox()
 	}
-	return nil, nil, fmt.Errorf("start browser %q: known are %q", name, Names())
+	return nil, nil, fmt.Errorf("start browser %q: known are %q", name, browsers())
 }
 
 // shared are the tabs that all tests of a package use.
@@ -54,15 +54,15 @@ var shared struct {
 	stops []func()
 }
 
-// Shared is a tab of a browser that is started once in a process; StopShared ends
+// sharedTab is a tab of a browser that is started once in a process; stopShared ends
 // it.
-func Shared(name string) (Tab, error) {
+func sharedTab(name string) (Tab, error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if tab := shared.tabs[name]; tab != nil {
 		return tab, nil
 	}
-	tab, stop, err := Start(name)
+	tab, stop, err := startBrowser(name)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func Shared(name string) (Tab, error) {
 	return tab, nil
 }
 
-// StopShared ends the browsers that Shared started.
-func StopShared() {
+// stopShared ends the browsers that sharedTab started.
+func stopShared() {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	for _, stop := range shared.stops {
@@ -89,13 +89,13 @@ func find(variable, program string) (string, error) {
 	return exec.LookPath(cmp.Or(os.Getenv(variable), program))
 }
 
-// An Evaluator is a tab of which only the page matters.
-type Evaluator interface {
+// An evaluator is a tab of which only the page matters.
+type evaluator interface {
 	Eval(expression string) (json.RawMessage, error)
 }
 
-// Value evaluates an expression as a T, which its JSON must fit.
-func Value[T any](tab Evaluator, expression string) (v T, err error) {
+// valueOf evaluates an expression as a T, which its JSON must fit.
+func valueOf[T any](tab evaluator, expression string) (v T, err error) {
 	text, err := tab.Eval(expression)
 	if err == nil {
 		err = json.Unmarshal(text, &v)
@@ -110,28 +110,28 @@ func Value[T any](tab Evaluator, expression string) (v T, err error) {
 // on another.
 const patience = time.Minute
 
-// Wait returns when a condition in the page, an expression of JavaScript, is true. An error has
+// waitFor returns when a condition in the page, an expression of JavaScript, is true. An error has
 // what the page shows and what its console says.
-func Wait(tab Tab, condition string) error {
+func waitFor(tab Tab, condition string) error {
 	var last error
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		ok, err := Value[bool](tab, "!!("+condition+")")
+		ok, err := valueOf[bool](tab, "!!("+condition+")")
 		if ok {
 			return nil
 		}
 		last = err // of a page that is being replaced, say
 	}
-	told, _ := Value[string](tab, `document.body.innerText.slice(0, 300)`)
+	told, _ := valueOf[string](tab, `document.body.innerText.slice(0, 300)`)
 	return fmt.Errorf("wait for %s: not within %v (%v); the page says %q, the console %q", condition, patience, last, told, tab.Messages())
 }
 
-// Rest scrolls to an element and gives its middle once it stays where it is: a page
+// restingPlace scrolls to an element and gives its middle once it stays where it is: a page
 // may still be moving to the place of its address, or be laid out.
-func Rest(tab Evaluator, selector string) (last [2]int, err error) {
+func restingPlace(tab evaluator, selector string) (last [2]int, err error) {
 	find := fmt.Sprintf(`(e => { if (!e) return [-1, -1]; e.scrollIntoView({ block: "center", behavior: "instant" }); const r = e.getBoundingClientRect(); return [Math.round(r.x + r.width / 2), Math.round(r.y + r.height / 2)] })(document.querySelector(%q))`, selector)
 	same := 0
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		at, err := Value[[2]int](tab, find)
+		at, err := valueOf[[2]int](tab, find)
 		switch {
 		case err != nil:
 			return last, err
