@@ -184,6 +184,7 @@ var pagePhrases = map[string]string{
 	// md_region.go
 	// Sentences about the counters of a region, which follow each other in a paragraph.
 	"instances":                   "Instances",
+	"inclusive":                   "Inclusive",
 	"process-title":               "Process",
 	"device-title":                "Device",
 	"counters-by-region":          "Counters by region",

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/fact"
@@ -70,6 +72,43 @@ func PageTables(r *analysis.Result) map[string]PageTable {
 	addRanks(tables, r)
 	addServing(tables, r)
 	return tables
+}
+
+// Tables of the page of a kernel and of opportunities, which no other output has.
+var (
+	kernelStageView = View[analysis.StageTime]{Name: "kernel_stages", Columns: []Column[analysis.StageTime]{
+		{Key: "stage", Value: func(s *analysis.StageTime) any { return s.Stage }},
+		{Key: "calls", Title: "launches", Unit: Count, Value: func(s *analysis.StageTime) any { return s.Calls }},
+		{Key: "ns", Title: "GPU time", Unit: Nanoseconds, Value: func(s *analysis.StageTime) any { return s.NS }},
+		{Key: "share", Title: "of this kernel", Unit: Share, Value: func(s *analysis.StageTime) any { return s.Share }},
+	}}
+	stallView = View[analysis.Stall]{Name: "stalls", Columns: []Column[analysis.Stall]{
+		{Key: "reason", Title: "a warp waits for", Value: func(s *analysis.Stall) any { return s.Reason }},
+		{Key: "share", Title: "of its time", Unit: Share, Value: func(s *analysis.Stall) any { return s.Share }},
+	}}
+	evidenceView = View[analysis.Evidence]{Name: "evidence", Columns: []Column[analysis.Evidence]{
+		{Key: "of", Title: "evidence", Value: func(e *analysis.Evidence) any { return cmp.Or(e.Metric, message.Text(e.Of)) }},
+		{Key: "value", Unit: Count, Value: func(e *analysis.Evidence) any { return e.Value }},
+		{Key: "threshold", Title: "held against", Value: func(e *analysis.Evidence) any { return message.Text(e.Threshold) }},
+	}}
+)
+
+// PageViews are the columns of tables whose rows the page has in the result: those of each
+// region and kernel.
+func PageViews() map[string][]ColumnInfo {
+	places := kernelStageView.Info()
+	places.Columns = slices.Insert(places.Columns, 1, ColumnInfo{Key: "module", Title: "module", Align: "left"})
+	views := map[string][]ColumnInfo{"kernel_places": places.Columns}
+	for _, v := range []Declared{regionKernelView.only("kernel", "calls", "ns", "share"), regionCounterView.without("coverage"), kernelStageView, stallView, evidenceView} {
+		views[v.Info().Name] = v.Info().Columns
+	}
+	views["kernel_operators"] = OperatorView.only("name", "through", "calls").Info().Columns
+	for _, columns := range views {
+		for i := range columns {
+			columns[i].Title = upperFirst(strings.TrimSuffix(columns[i].Title, " %")) // cells have their units
+		}
+	}
+	return views
 }
 
 // addServing adds what the clients of a server saw and its steps; nothing for other

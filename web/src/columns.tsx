@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { count } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { DataTable, type Column } from "./table";
@@ -99,6 +100,50 @@ export function ReportTable(p: { name: string; caption: string; id?: string; dra
       <DataTable id={p.id ?? `${p.name}-table`} caption={p.caption} rows={lines} columns={columnsOf(table, p.drawn)} rowKey={(l) => l.at} minWidth={p.minWidth} />
       <TableNotes table={table!} />
     </>
+  );
+}
+
+/** A declared table of a few rows of the result. A cell is the text that comes with its value, unless it is drawn; without leaves columns out. */
+export function SmallTable<T extends object>(p: { view: string; rows: T[]; caption: ComponentChildren; seen?: boolean; id?: string; class?: string; without?: string[]; draw?: Record<string, (row: T) => ComponentChildren> }) {
+  const { result } = useModel();
+  if (p.rows.length === 0) return null;
+  const columns = list(result.views[p.view]).filter((c) => !p.without?.includes(c.key));
+  const cell = (row: T, key: string): ComponentChildren => {
+    const values = row as Record<string, unknown>;
+    const value = values[`${key}_text`] ?? values[key];
+    return p.draw?.[key] ? p.draw[key](row) : typeof value === "number" ? count(value) : (value as ComponentChildren);
+  };
+  const alignment = (c: ViewColumn) => (c.align === "right" ? "num" : undefined);
+  return (
+    <table class={p.class ? `data small ${p.class}` : "data small"} id={p.id}>
+      <caption class={p.seen ? undefined : "unseen"}>{p.caption}</caption>
+      <thead>
+        <tr>
+          {columns.map((c) => (
+            <th key={c.key} scope="col" class={alignment(c)} title={c.help}>
+              {c.title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {p.rows.map((row, i) => (
+          <tr key={i}>
+            {columns.map((c, n) =>
+              n === 0 ? (
+                <th key={c.key} scope="row" class="name">
+                  {cell(row, c.key)}
+                </th>
+              ) : (
+                <td key={c.key} class={alignment(c)}>
+                  {cell(row, c.key)}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -1,4 +1,5 @@
 import { Fragment } from "preact";
+import { SmallTable } from "./columns";
 import { list } from "./list";
 import { Meter } from "./parts";
 import type { MemoryChart, Stall } from "./result";
@@ -65,25 +66,12 @@ export function Stalls(p: { stalls: Stall[] }) {
     <section aria-labelledby="kernel-stalls" id="stalls">
       <h2 id="kernel-stalls">{say("stalls")}</h2>
       {p.stalls.length === 0 && <p class="quiet">{say("stalls-none")}</p>}
-      {p.stalls.length > 0 && <table class="data small">
-        <caption class="unseen">{say("stalls")}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{say("stalls-what")}</th>
-            <th scope="col" class="num">{say("stalls-share")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {p.stalls.map((s) => (
-            <tr key={s.reason}>
-              <th scope="row" title={s.reason}>{s.label}</th>
-              <td class="num">
-                <Meter share={s.share} label={s.share_text} most={most} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>}
+      <SmallTable
+        view="stalls"
+        caption={say("stalls")}
+        rows={p.stalls}
+        draw={{ reason: (s) => <span title={s.reason}>{s.label}</span>, share: (s) => <Meter share={s.share} label={s.share_text} most={most} /> }}
+      />
     </section>
   );
 }

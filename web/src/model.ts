@@ -1,6 +1,6 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Table } from "./columns";
+import type { Table, ViewColumn } from "./columns";
 import type { Kernel, Note, Result } from "./result";
 import { list } from "./list";
 import { Palette } from "./palette";
@@ -14,6 +14,7 @@ export interface Carried extends Result {
   kernel_labels?: string[];
   kernel_changes?: Record<string, string>; // against the baseline, by ID
   tables: Record<string, Table>;
+  views: Record<string, ViewColumn[]>; // columns of tables whose rows are in the result
   flame: FlameGraph;
   where: Record<string, Where>; // what shows the evidence of findings, by ID
   subject: string; // what ran: the model, the command, or the file that holds it

@@ -1,7 +1,6 @@
 import { Fragment, type ComponentChildren } from "preact";
 import { joined, sentence, stop } from "./format";
-import { list } from "./list";
-import type { Evidence, Fact, Kernel } from "./result";
+import type { Fact, Kernel } from "./result";
 import { useModel } from "./model";
 import { kernelHref } from "./route";
 import { say } from "./words";
@@ -127,40 +126,5 @@ export function Breakable(p: { text: string }) {
         </Fragment>
       ))}
     </>
-  );
-}
-
-export function EvidenceList(p: { items: Evidence[] | null | undefined }) {
-  const items = list(p.items);
-  if (items.length === 0) return null;
-  const held = items.some((e) => e.threshold);
-  return (
-    <table class="data small evidence">
-      <caption class="unseen">{say("evidence")}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{say("evidence")}</th>
-          <th scope="col" class="num">
-            {say("value")}
-          </th>
-          {held && (
-            <th scope="col" class="short">
-              {say("held-against")}
-            </th>
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        {items.map((e, i) => (
-          <tr key={i}>
-            <th scope="row" class={e.metric ? "mono" : undefined}>
-              <Breakable text={e.metric || e.of || ""} />
-            </th>
-            <td class="num">{e.value_text}</td>
-            {held && <td class={(e.threshold?.length ?? 0) < 16 ? "short" : undefined}>{e.threshold}</td>}
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

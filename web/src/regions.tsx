@@ -1,9 +1,9 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
-import { columnsOf, linesOf } from "./columns";
+import { columnsOf, linesOf, SmallTable } from "./columns";
 import { useFitting } from "./fitting";
-import { count, sentence, stop } from "./format";
+import { sentence, stop } from "./format";
 import { list } from "./list";
 import { useModel } from "./model";
 import { Modules } from "./modules";
@@ -328,62 +328,27 @@ function Detail(p: { node: Node | null }) {
         </p>
       )}
       {r.split.wall_ns > 0 && <SplitBar split={r.split} />}
-      {top.length > 0 && (
-        <table class="data small">
-          <caption>{say("region-kernels")}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{say("kernel")}</th>
-              <th scope="col" class="num">{say("launches")}</th>
-              <th scope="col" class="num">{say("gpu-time")}</th>
-              <th scope="col" class="num">{say("of-region")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {top.slice(0, 12).map((k) => {
-              const kernel = model.kernels[k.kernel];
-              return (
-                <tr key={k.kernel}>
-                  <th scope="row" class="name">{kernel ? <KernelLink kernel={kernel} /> : say("not-in-page")}</th>
-                  <td class="num">{count(k.calls)}</td>
-                  <td class="num">{k.ns_text}</td>
-                  <td class="num">{k.share_text}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      )}
+      <SmallTable
+        view="region_kernels"
+        caption={say("region-kernels")}
+        seen
+        rows={top.slice(0, 12)}
+        draw={{ kernel: (k) => (model.kernels[k.kernel] ? <KernelLink kernel={model.kernels[k.kernel]!} /> : say("not-in-page")) }}
+      />
       {counters ? (
-        <table class="data small">
-          <caption>
-            {say("region-counters", { method: counters.method, share: timed && counters.coverage_text, own: own?.coverage_text })} {counters.note && stop(sentence(counters.note))}
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col">{say("counter")}</th>
-              <th scope="col" class="num">{say(own ? "inclusive" : "value")}</th>
-              {own && (
-                <th scope="col" class="num" title={say("exclusive-help")}>
-                  {say("exclusive")}
-                </th>
-              )}
-              <th scope="col">{say("how")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {list(counters.metrics).map((m) => (
-              <tr key={m.name}>
-                <th scope="row" class="mono">
-                  <Breakable text={m.name} />
-                </th>
-                <td class="num">{m.text}</td>
-                {own && <td class="num">{outside.has(m.name) ? outside.get(m.name) : <span class="quiet" title={say("exclusive-absent")}>{say("absent")}</span>}</td>}
-                <td>{say("counter-how", { how: m.how, share: m.coverage_text })}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <SmallTable
+          view="region_counters"
+          caption={`${say("region-counters", { method: counters.method, share: timed && counters.coverage_text, own: own?.coverage_text })} ${counters.note ? stop(sentence(counters.note)) : ""}`}
+          seen
+          rows={list(counters.metrics)}
+          without={own ? [] : ["own"]}
+          draw={{
+            name: (m) => <span class="mono"><Breakable text={m.name} /></span>,
+            value: (m) => m.text,
+            own: (m) => outside.get(m.name) ?? <span class="quiet" title={say("exclusive-absent")}>{say("absent")}</span>,
+            how: (m) => say("counter-how", { how: m.how, share: m.coverage_text }),
+          }}
+        />
       ) : (
         <p class="quiet">{r.why ? say("not-counted", { why: r.why }) : say("region-not-counted")}</p>
       )}

@@ -49,6 +49,8 @@ type carried struct {
 	Words   map[string]string           `json:"words"` // of the page itself, see message.PageTexts
 	Tiles   []report.Tile               `json:"tiles"`
 	Tables  map[string]report.PageTable `json:"tables"`
+	// Views are the columns of tables whose rows are in the result.
+	Views map[string][]report.ColumnInfo `json:"views"`
 	// Labels are by the place of a kernel; "" where the short name is enough.
 	Labels []string `json:"kernel_labels,omitempty"`
 	// Changes are what the baseline tells of kernels, by ID.
@@ -95,7 +97,7 @@ func carry(r *analysis.Result) carried {
 	}
 	untold, _ := r.Why(analysis.NoTimeline, analysis.TimelineUnreadable, analysis.TimelineLost, analysis.NoKernels)
 	c := carried{
-		Result: &lines, Verdict: message.Headline(r.Verdict()), Words: message.PageTexts(), Tiles: report.PageTiles(r), Tables: report.PageTables(r), Labels: labels(r.Kernels),
+		Result: &lines, Verdict: message.Headline(r.Verdict()), Words: message.PageTexts(), Tiles: report.PageTiles(r), Tables: report.PageTables(r), Views: report.PageViews(), Labels: labels(r.Kernels),
 		Changes: kernelChanges(r), Flame: analysis.FlameOf(lines.Regions), Where: evidence(r),
 		Subject: subject(r), Command: report.Command(r), Timed: r.HasTimeline(), Untold: untold.Code,
 		Unfinished: report.Unfinished(r), NoFindings: message.Phrase("findings-untold"), CountedKernels: r.CountedKernels(),
