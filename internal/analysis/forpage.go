@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
 // What the page and exports ask of a finished result beside forreports.go: values that they
@@ -31,6 +33,45 @@ func (r *Result) LongestStages(most int) []int {
 	places = places[:min(most, len(places))]
 	slices.Sort(places)
 	return places
+}
+
+// A StageSpot is the first range of a stage in the overview. Times are ns from its start.
+type StageSpot struct {
+	Stage string `json:"stage"`
+	Start int64  `json:"start"`
+	Len   int64  `json:"len"`
+}
+
+// StageSpots are the first ranges of the stages that the overview shows one by one.
+func (r *Result) StageSpots() (spots []StageSpot) {
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		last := nvtx.Path([]nvtx.Range{{Name: s.Name}})
+		if parts := nvtx.SplitPath(s.Region); s.Region != "" {
+			last = parts[len(parts)-1]
+		}
+		named := slices.IndexFunc(r.Overview.Names, func(name string) bool { return nvtx.Path([]nvtx.Range{{Name: name}}) == last })
+		if b := r.Overview.firstRange(named); b != nil {
+			spots = append(spots, StageSpot{s.Name, b.Start, b.Len})
+		}
+	}
+	return spots
+}
+
+// firstRange is the first box that stands for one range with a name, by its place; nil where
+// there is none.
+func (o *Overview) firstRange(name int) *Box {
+	for i := range o.Lanes {
+		if o.Lanes[i].Kind != "nvtx" {
+			continue
+		}
+		for k := range o.Lanes[i].Boxes {
+			if b := &o.Lanes[i].Boxes[k]; b.Count <= 1 && b.Name == name {
+				return b
+			}
+		}
+	}
+	return nil
 }
 
 // Others is how many kernels were counted along with those that were chosen.

@@ -1,6 +1,10 @@
 package analysis
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/nvtx"
+)
 
 func TestCoarserKeepsSums(t *testing.T) {
 	o := Overview{Lanes: []Lane{{Exact: true, Events: 10}}}
@@ -49,5 +53,22 @@ func TestLongestStages(t *testing.T) {
 	got := r.LongestStages(3)
 	if len(got) != 3 || got[0] != 0 || got[1] != 3 || got[2] != 4 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestStageSpots: a stage is found by the last part of its region, which may hold a slash; boxes
+// of several ranges are none.
+func TestStageSpots(t *testing.T) {
+	slash := nvtx.Path([]nvtx.Range{{Name: "run"}, {Name: "a/b"}})
+	r := &Result{
+		Stages: []Stage{{Name: "ab", Region: slash}, {Name: "decode"}, {Name: "gone"}},
+		Overview: Overview{Names: []string{"a/b", "decode", "b"}, Lanes: []Lane{
+			{Kind: "kernel", Boxes: []Box{{Start: 1, Len: 1, Name: 0}}},
+			{Kind: "nvtx", Boxes: []Box{{Start: 5, Len: 2, Name: 2}, {Start: 10, Len: 3, Name: 0}, {Start: 20, Len: 9, Name: 1, Count: 4}, {Start: 30, Len: 4, Name: 1}}},
+		}},
+	}
+	got := r.StageSpots()
+	if len(got) != 2 || got[0] != (StageSpot{"ab", 10, 3}) || got[1] != (StageSpot{"decode", 30, 4}) {
+		t.Errorf("got %v for %s", got, slash)
 	}
 }

@@ -3,7 +3,7 @@ import { announce } from "./announce";
 import { columnsOf, linesOf, type Line } from "./columns";
 import { list } from "./list";
 import { untimed, useModel, type Model } from "./model";
-import { Absent, CategoryName, KernelLink, LimiterName, Meter, Section, Swatch } from "./parts";
+import { Absent, CategoryName, Choice, KernelLink, LimiterName, Meter, Section, Swatch } from "./parts";
 import type { CategoryTime, Kernel } from "./result";
 import { openKernel, useKept } from "./route";
 import { DataTable, type Column } from "./table";
@@ -94,42 +94,9 @@ export function Kernels() {
           <span>{say("search")}</span>
           <input id="kernel-search" type="search" value={query} placeholder={say("kernels-search")} autocomplete="off" spellcheck={false} onInput={(e) => setQuery(e.currentTarget.value)} />
         </label>
-        <label class="field">
-          <span>{say("category")}</span>
-          <select value={category} onChange={(e) => setCategory(e.currentTarget.value)}>
-            <option value="">{say("all")}</option>
-            {categories.map((c) => (
-              <option key={c.id} value={c.id}>
-                {c.label}
-              </option>
-            ))}
-          </select>
-        </label>
-        {stages.length > 1 && (
-          <label class="field">
-            <span>{say("stage")}</span>
-            <select value={stage} onChange={(e) => setStage(e.currentTarget.value)}>
-              <option value="">{say("all")}</option>
-              {stages.map((s) => (
-                <option key={s} value={s}>
-                  {s}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-        <label class="field">
-          <span>{say("limiter")}</span>
-          <select value={limiter} onChange={(e) => setLimiter(e.currentTarget.value)}>
-            <option value="">{say("all")}</option>
-            {limiters.map(([id, label]) => (
-              <option key={id} value={id}>
-                {label}
-              </option>
-            ))}
-            <option value="-">{say("not-known")}</option>
-          </select>
-        </label>
+        <Choice label={say("category")} value={category} choose={setCategory} options={categories.map((c) => [c.id, c.label] as const)} />
+        {stages.length > 1 && <Choice label={say("stage")} value={stage} choose={setStage} options={stages.map((s) => [s, s] as const)} />}
+        <Choice label={say("limiter")} value={limiter} choose={setLimiter} options={[...limiters, ["-", say("not-known")] as const]} />
       </div>
       <p class="quiet" id="kernel-count">
         {rows.length === model.kernels.length ? say("kernels-all", { n: rows.length }) : say("kernels-some", { n: rows.length, of: model.kernels.length })}

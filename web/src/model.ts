@@ -27,6 +27,7 @@ export interface Carried extends Result {
   counted_others: number; // along with those that were chosen
   first_stages: number[] | null; // places of the stages on the first screen
   stage_regions: string[] | null; // by what each stage is measured; "" where its name tells
+  stage_spots: { stage: string; start: number; len: number }[] | null; // places of the timeline to go to
   density: number[] | null; // how busy the GPU is over the timeline, in equal parts
   rank_labels: string[] | null; // of overview.ranks
   next_token_parts: TokenPart[] | null;

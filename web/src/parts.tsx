@@ -17,6 +17,23 @@ export function Section(p: { id: string; title: string; lead?: ComponentChildren
   );
 }
 
+/** A list to choose one of, or all; options are values with their names. */
+export function Choice(p: { label: string; value: string; choose: (value: string) => void; options: (readonly [value: string, name: string])[] }) {
+  return (
+    <label class="field">
+      <span>{p.label}</span>
+      <select value={p.value} onChange={(e) => p.choose(e.currentTarget.value)}>
+        <option value="">{say("all")}</option>
+        {p.options.map(([value, name]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 /** Says that something was not measured, why, and what would tell it. */
 export function Absent(p: { what: string; why?: string }) {
   const { untold } = useModel();

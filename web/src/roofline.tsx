@@ -5,7 +5,7 @@ import { columnsOf, linesOf, ReportTable } from "./columns";
 import { prefixed } from "./format";
 import { list } from "./list";
 import { useModel, type Model } from "./model";
-import { KernelLink, Section, Swatch } from "./parts";
+import { Choice, KernelLink, Section, Swatch } from "./parts";
 import type { Peak, Point } from "./result";
 import { fontSize, nameDots, nameSlopes, spotsOf, type Dot, type Line } from "./rooflinelabels";
 import { openKernel, useKept } from "./route";
@@ -48,19 +48,7 @@ export function Roofline() {
             </label>
           ))}
         </fieldset>
-        {types.length > 1 && (
-          <label class="field">
-            <span>{say("environment-dtype")}</span>
-            <select value={type} onChange={(e) => setType(e.currentTarget.value)}>
-              <option value="">{say("all")}</option>
-              {types.map((t) => (
-                <option key={t} value={t}>
-                  {labelOf(list(roofs), t)}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
+        {types.length > 1 && <Choice label={say("environment-dtype")} value={type} choose={setType} options={types.map((t) => [t, labelOf(list(roofs), t)] as const)} />}
       </div>
       <RooflinePlot id="roofline-plot" roofs={list(roofs)} points={shown} memories={[level]} types={type ? [type] : types} />
       <CategoryLegend points={shown} />

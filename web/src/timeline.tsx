@@ -12,7 +12,7 @@ import { usePrinting } from "./printing";
 import { keepState, stateOf, useKept, useLinked } from "./route";
 import { isDark, useTheme } from "./theme";
 import { Finder, foundText } from "./timelinefinder";
-import { around, eventOf, eventText, ranksOf, spanOf, spanText, stageBoxes } from "./timelinelinks";
+import { around, eventOf, eventText, ranksOf, spanOf, spanText } from "./timelinelinks";
 import type { Hit } from "./timelinerows";
 import { describe, Selected } from "./timelineselected";
 import { TimelineView } from "./timelineview";
@@ -325,7 +325,6 @@ export function Timeline() {
   }
 
   const lanes = list(overview.lanes);
-  const spots = useMemo(() => stageBoxes(model), [model]);
   if (lanes.length === 0 && !model.timed) return null; // the first screen says why
   if (lanes.length === 0) {
     return (
@@ -359,9 +358,9 @@ export function Timeline() {
             {say("zoom-scope")}
           </button>
         )}
-        {spots.map((spot) => (
-          <button key={spot.name} type="button" class="spot" onClick={() => act((v) => v.show(spot.box.s - spot.box.l * 0.04, spot.box.s + spot.box.l * 1.04))}>
-            {spot.name}
+        {list(model.result.stage_spots).map(({ stage, start, len }) => (
+          <button key={stage} type="button" class="spot" onClick={() => act((v) => v.show(start - len * 0.04, start + len * 1.04))}>
+            {stage}
           </button>
         ))}
         {ranks.length > 2 && (

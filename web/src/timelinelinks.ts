@@ -1,7 +1,7 @@
 // What links say about the timeline, and the places that it has buttons for.
 import { list } from "./list";
 import type { Model } from "./model";
-import type { Box, Scope } from "./result";
+import type { Scope } from "./result";
 import type { Hit, Rank } from "./timelinerows";
 
 /** The lanes of ranks with their names. */
@@ -37,18 +37,4 @@ export function eventText(key: string, hit: Hit): string {
 export function around(scope: Scope): [number, number] {
   const margin = (scope.end_ns - scope.start_ns) * 0.02;
   return [scope.start_ns - margin, scope.end_ns + margin];
-}
-
-/** The first range of each stage, to go to. */
-export function stageBoxes(model: Model): { name: string; box: Box }[] {
-  const { stages, overview } = model.result;
-  const names = list(overview.names);
-  const boxes = list(overview.lanes)
-    .filter((l) => l.kind === "nvtx")
-    .flatMap((l) => list(l.boxes));
-  return list(stages).flatMap((stage) => {
-    const wanted = stage.region?.split("/").pop() || stage.name;
-    const box = boxes.find((b) => names[b.n] === wanted && !(b.c && b.c > 1));
-    return box ? [{ name: stage.name, box }] : [];
-  });
 }

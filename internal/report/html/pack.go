@@ -74,6 +74,8 @@ type carried struct {
 	// FirstStages are the places of the stages that the first screen shows.
 	FirstStages  []int    `json:"first_stages"`
 	StageRegions []string `json:"stage_regions"` // by what each stage is measured; "" where its name tells
+	// StageSpots are places of the timeline to go to.
+	StageSpots []analysis.StageSpot `json:"stage_spots"`
 	// Density is how busy the GPU is over the timeline, in equal parts.
 	Density    []float64             `json:"density"`
 	RankLabels []string              `json:"rank_labels"`      // of Overview.Ranks
@@ -101,7 +103,7 @@ func carry(r *analysis.Result) carried {
 		Changes: kernelChanges(r), Flame: analysis.FlameOf(lines.Regions), Where: evidence(r),
 		Subject: subject(r), Command: report.Command(r), Timed: r.HasTimeline(), Untold: untold.Code,
 		Unfinished: report.Unfinished(r), NoFindings: message.Phrase("findings-untold"), CountedKernels: r.CountedKernels(),
-		FirstStages: r.LongestStages(firstStages), StageRegions: report.StageRegions(r), Density: r.Overview.Density(densityParts),
+		FirstStages: r.LongestStages(firstStages), StageRegions: report.StageRegions(r), StageSpots: r.StageSpots(), Density: r.Overview.Density(densityParts),
 		RankLabels: report.RankLabels(r), TokenParts: report.NextTokenParts(r),
 	}
 	if r.NothingStandsOut() {
