@@ -13,6 +13,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/tool"
 )
@@ -345,7 +346,7 @@ type spaceWatch struct {
 // look is called with every tick: a disk that was full for a moment counts.
 func (w *spaceWatch) look() {
 	for _, dir := range w.dirs {
-		if free, err := freeSpace(dir); err == nil && (!w.any || free < w.least) {
+		if free, err := format.FreeSpace(dir); err == nil && (!w.any || free < w.least) {
 			w.least, w.where, w.any = free, dir, true
 		}
 	}

@@ -95,7 +95,7 @@ func ExpectTimeline(n plan.Nsys) Expect {
 	if _, count, ok := strings.Cut(n.CaptureRangeEnd, ":"); ok && n.CaptureRange != plan.CaptureNone {
 		e.Reports, _ = strconv.Atoi(count) // nsys.Args has checked it
 	}
-	if slices.ContainsFunc(n.Trace, ofCUDA) {
+	if n.TracesCUDA() {
 		e.Tables = append(e.Tables, DataKernels)
 	}
 	if slices.Contains(n.Trace, "nvtx") && (len(n.Trace) == 1 || len(n.NVTXDomainInclude) > 0) {
@@ -109,15 +109,12 @@ func ExpectTimeline(n plan.Nsys) Expect {
 	return e
 }
 
-// ofCUDA also holds for cuda-hw and cuda-sw, the two ways of newer releases.
-func ofCUDA(api string) bool { return strings.HasPrefix(api, "cuda") }
-
 // asked are the kinds of data that a timeline is to hold.
 func asked(n plan.Nsys) []string {
 	var out []string
 	for _, api := range n.Trace {
 		switch {
-		case ofCUDA(api):
+		case plan.OfCUDA(api):
 			out = append(out, DataKernels)
 		case api == "nvtx":
 			out = append(out, DataRanges)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -217,7 +218,7 @@ func (c *Capture) makeTemp() (dir string, release func(), bad *Outcome) {
 	if c.Tool == Nsys {
 		sweepTemp(root)
 	}
-	if free, err := freeSpace(root); err != nil {
+	if free, err := format.FreeSpace(root); err != nil {
 		return "", release, refuse(TempUnusable, fact.New(fileError, fact.File("file", root), errorText(err)), fact.Fact{})
 	} else if c.Tool == Nsys && free < c.MinFree {
 		return "", release, refuse(DiskFull, shortOf(root, free, c.MinFree), fact.New(causeTempSpace))

@@ -263,7 +263,7 @@ func (c *Capture) checkOutput() *Outcome {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return refuse(OutputUnwritable, ErrorFact(err), fact.Fact{})
 		}
-		if err := tryWrite(dir); err != nil {
+		if err := TryWrite(dir); err != nil {
 			kind := OutputUnwritable
 			if errors.Is(err, syscall.ENOSPC) {
 				kind = DiskFull
@@ -274,7 +274,7 @@ func (c *Capture) checkOutput() *Outcome {
 	if info, err := os.Stat(c.want()); err == nil && info.IsDir() {
 		return refuse(OutputUnwritable, ofFile(foundFile, c.want()), fact.New(causeOutputDir))
 	}
-	if free, err := freeSpace(filepath.Dir(c.Output)); err == nil && free < c.MinFree {
+	if free, err := format.FreeSpace(filepath.Dir(c.Output)); err == nil && free < c.MinFree {
 		return refuse(DiskFull, shortOf(filepath.Dir(c.Output), free, c.MinFree), fact.New(causeOutputSpace))
 	}
 	return nil
@@ -285,8 +285,8 @@ func shortOf(dir string, free, need int64) fact.Fact {
 	return fact.New(spaceShort, fact.File("dir", dir), fact.Bytes("free", free), fact.Bytes("need", need))
 }
 
-// tryWrite makes and removes a file: rights alone do not tell on a full or read-only disk.
-func tryWrite(dir string) error {
+// TryWrite makes and removes a file: rights alone do not tell on a full or read-only disk.
+func TryWrite(dir string) error {
 	f, err := os.CreateTemp(dir, ".deepprof-*")
 	if err != nil {
 		return err

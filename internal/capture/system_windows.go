@@ -12,8 +12,6 @@ import (
 // Captures are made on Linux; these let the rest of the program build here.
 func mayExecute(string) error { return tool.ErrLinux }
 
-func freeSpace(string) (int64, error) { return 0, tool.ErrLinux }
-
 func lockFile(*os.File) error { return tool.ErrLinux }
 
 func raise(syscall.Signal) {}

@@ -110,7 +110,7 @@ func tracedParts(trace []string) nsys.Part {
 	parts := nsys.Overhead
 	for _, api := range trace {
 		switch {
-		case strings.HasPrefix(api, "cuda"):
+		case plan.OfCUDA(api):
 			parts |= nsys.Kernels | nsys.Memory | nsys.Graphs | nsys.Syncs | nsys.Calls
 		case api == "nvtx":
 			parts |= nsys.NVTX

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -130,6 +131,6 @@ func lastLine(path string) string {
 
 // nearlyFull reports whether a file system has next to nothing left.
 func nearlyFull(dir string) bool {
-	free, err := freeSpace(dir)
+	free, err := format.FreeSpace(dir)
 	return err == nil && free < 256<<10
 }

@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -41,14 +42,7 @@ type Report struct {
 }
 
 // HasBlocker reports whether something that is wanted cannot work.
-func (r Report) HasBlocker() bool {
-	for _, row := range r.Rows {
-		if row.Status == Blocker {
-			return true
-		}
-	}
-	return false
-}
+func (r Report) HasBlocker() bool { return r.Count(Blocker) > 0 }
 
 // Count returns the number of rows of a status.
 func (r Report) Count(s Status) int {
@@ -237,15 +231,7 @@ func (e *exam) gather(ctx context.Context) {
 // It fills in the defaults of o and h, and reads what files of the system tell.
 func newExam(o Options, h Host) *exam {
 	h = h.withDefaults()
-	if o.TempDir == "" {
-		o.TempDir = h.getenv("TMPDIR")
-	}
-	if o.TempDir == "" {
-		o.TempDir = "/tmp"
-	}
-	if o.RunDir == "" {
-		o.RunDir = "."
-	}
+	o.TempDir, o.RunDir = cmp.Or(o.TempDir, h.getenv("TMPDIR"), "/tmp"), cmp.Or(o.RunDir, ".")
 	e := &exam{Options: o, Host: h}
 	e.caps = e.readCapabilities()
 	e.contained = e.containerKind()

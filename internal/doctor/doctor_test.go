@@ -58,9 +58,9 @@ func TestInspectRunsInPython(t *testing.T) {
 	if err != nil {
 		t.Skip("no python3 on this machine")
 	}
-	out, errs, exit, err := tool.Output(t.Context(), tool.Command{Path: python, Args: []string{"-c", inspect}})
+	out, errs, exit, err := tool.Output(t.Context(), tool.Command{Path: python, Args: []string{"-c", inspect, "json", "nosuch"}})
 	var m modules
-	if err != nil || !exit.OK() || json.Unmarshal(out, &m) != nil || m.Executable == "" {
+	if err != nil || !exit.OK() || json.Unmarshal(out, &m) != nil || m.Packages["json"] == "" || len(m.Packages) != 1 {
 		t.Errorf("%s %s %v %v", out, errs, exit, err)
 	}
 }

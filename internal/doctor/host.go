@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/format"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -21,7 +23,7 @@ type Host struct {
 	UID  *int        // the user
 
 	Find     func(ctx context.Context, s tool.Spec) (tool.Tool, error)
-	Free     func(path string) (bytes uint64, err error)              // room for this user
+	Free     func(path string) (bytes int64, err error)               // room for this user
 	Writable func(dir string) error                                   // creates and removes a file
 	Owner    func(path string) (uid int, mode os.FileMode, err error) // of the file itself
 	Importer func(nsys tool.Tool) string
@@ -43,10 +45,10 @@ func (h Host) withDefaults() Host {
 		h.Find = tool.Find
 	}
 	if h.Free == nil {
-		h.Free = freeBytes
+		h.Free = format.FreeSpace
 	}
 	if h.Writable == nil {
-		h.Writable = tryWrite
+		h.Writable = capture.TryWrite
 	}
 	if h.Owner == nil {
 		h.Owner = ownerOf
@@ -122,20 +124,4 @@ func (h Host) ask(ctx context.Context, path string, args ...string) (string, err
 		return "", &failedError{filepath.Base(path), exit, printed}
 	}
 	return text, nil
-}
-
-// tryWrite leaves nothing behind; rights alone do not tell on a full or read-only disk.
-func tryWrite(dir string) error {
-	f, err := os.CreateTemp(dir, ".deepprof-doctor-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString("x")
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if rerr := os.Remove(f.Name()); err == nil {
-		err = rerr
-	}
-	return err
 }

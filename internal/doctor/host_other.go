@@ -7,9 +7,6 @@ import (
 	"os"
 )
 
-// freeBytes cannot tell on such a system: the checks of room are Unknown there.
-func freeBytes(string) (uint64, error) { return 0, errors.ErrUnsupported }
-
 // ownerOf tells only whether a file is there: an existing one comes back with an error.
 func ownerOf(path string) (int, os.FileMode, error) {
 	info, err := os.Lstat(path)

@@ -6,19 +6,7 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
-
-// freeBytes is what a user without privileges may still write.
-// The path must exist.
-func freeBytes(path string) (uint64, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
-		return 0, err
-	}
-	return st.Bavail * uint64(st.Bsize), nil
-}
 
 // ownerOf is the user id and the mode of a path itself; links are not followed.
 func ownerOf(path string) (int, os.FileMode, error) {

@@ -52,7 +52,7 @@ func existing(path string) string {
 // clean is "" where no command frees room.
 type place struct {
 	id, clean     string
-	blocks, warns uint64
+	blocks, warns int64
 }
 
 // room looks for a folder that can be written and has space. The remedy for the
@@ -68,14 +68,14 @@ func (e *exam) room(path string, p place) finding {
 	if err != nil {
 		return unknown(folderUnread, append(of, fact.Error("error", err))...)
 	}
-	free := fact.Bytes("free", int64(bytes))
+	free := fact.Bytes("free", bytes)
 	of = append(of, free)
 	if p.clean != "" {
 		of = append(of, fact.Name("clean", p.clean))
 	}
 	switch {
 	case bytes < p.blocks:
-		return problem(true, folderFull, append(of, fact.Bytes("least", int64(p.blocks)))...)
+		return problem(true, folderFull, append(of, fact.Bytes("least", p.blocks))...)
 	case bytes < p.warns:
 		return warning(folderTight, of...)
 	}
@@ -109,12 +109,12 @@ func checkShm(_ context.Context, e *exam) finding {
 	case err != nil:
 		return unknown(shmUnread, fact.Error("error", err))
 	case free < shmBlocks:
-		return problem(true, shmFull, fact.Bytes("free", int64(free)), fact.Name("nsys", e.nsys.Version.String()))
+		return problem(true, shmFull, fact.Bytes("free", free), fact.Name("nsys", e.nsys.Version.String()))
 	}
 	if stuck := tool.StuckSessions(e.path("/")); len(stuck) > 0 {
 		return warning(shmLocked, fact.Names("files", fact.KindFile, stuck), fact.Name("nsys", e.nsys.Version.String()))
 	}
-	return ok(shmFine, fact.Bytes("free", int64(free)))
+	return ok(shmFine, fact.Bytes("free", free))
 }
 
 // ncu copies its sections below HOME; without it, it uses the stock ones.

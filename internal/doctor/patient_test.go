@@ -22,7 +22,7 @@ type patient struct {
 	tools   map[string]tool.Tool
 	toolErr map[string]error
 	answers map[string]answer // by program and arguments
-	free    map[string]uint64 // by path
+	free    map[string]int64 // by path
 	freeErr map[string]error
 	denied  map[string]error // folders that cannot be written
 	lock    *lock
@@ -82,10 +82,10 @@ func healthy(t *testing.T) *patient {
 			smiApps:                 {},
 			"nvidia-smi":            {out: h200Table},
 			"importer --version":    {out: "NVIDIA Nsight Systems 2025.3.1.90-253135822126v0\n"},
-			"python3 -c " + inspect: {out: `{"executable": "/opt/venv/bin/python3", "torch": "2.11.0+cu130", "torch_cuda": "13.0", "torch_nvtx": true, "nvtx": "", "transformers": "5.17.0"}` + "\n"},
+			"python3 -c " + inspect: {out: `{"torch": "2.11.0+cu130", "torch_cuda": "13.0", "torch_nvtx": true, "nvtx": ""}` + "\n"},
 			"/opt/nvidia/nsight-systems/2025.3.1/bin/nsys status -e": {out: "CPU Profiling Environment Check\nRoot privilege: enabled\nLinux Kernel Paranoid Level = 2\nLinux perf_event_open syscall available: OK\n"},
 		},
-		free:    map[string]uint64{},
+		free:    map[string]int64{},
 		freeErr: map[string]error{},
 		denied:  map[string]error{},
 		import_: "importer",
@@ -122,7 +122,7 @@ func (p *patient) examine(t *testing.T) Report {
 			}
 			return found, nil
 		},
-		Free: func(path string) (uint64, error) {
+		Free: func(path string) (int64, error) {
 			path = strings.TrimPrefix(path, root)
 			if err := p.freeErr[path]; err != nil {
 				return 0, err

@@ -3,9 +3,7 @@ package doctor
 import (
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/deepprof/deepprof/internal/capture"
@@ -43,10 +41,9 @@ const (
 func OptionsOf(p *plan.Plan, runDir string) Options {
 	nsys, ncu, shipped := p.Pipeline.Nsys, p.Pipeline.Ncu, workload.Shipped(p) || workload.ShipsServer(p)
 	parent, _ := plan.SplitRunDir(runDir)
-	cuda := slices.ContainsFunc(nsys.Trace, func(api string) bool { return strings.HasPrefix(api, "cuda") })
 	return Options{
 		Timeline: nsys.Enable, Counters: ncu.Enable, Sampled: nsys.Enable && nsys.SamplesCounters(), Sample: nsys.Sample,
-		CUDA:  ncu.Enable || nsys.Enable && cuda || shipped && p.Device != "cpu" && (!workload.ShipsServer(p) || p.Pipeline.Server.LLMServer.Device != "cpu"),
+		CUDA:  ncu.Enable || nsys.Enable && nsys.TracesCUDA() || shipped && p.Device != "cpu" && (!workload.ShipsServer(p) || p.Pipeline.Server.LLMServer.Device != "cpu"),
 		Torch: shipped, Packages: workload.Needs(p), Device: p.Device,
 		NsysPath: nsys.Path, NcuPath: ncu.Path, PythonPath: workload.PythonPath(p.Pipeline.Workload.Python), RunDir: parent,
 	}
@@ -86,18 +83,12 @@ func WorkloadRows(p *plan.Plan, start, dir string, env []string) []Row {
 	if !workload.Shipped(p) {
 		return []Row{row}
 	}
-	abs := func(path string) string {
-		if filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(start, path)
-	}
 	model, dataset := fact.New(weightsRandom), fact.New(inputsGenerated)
 	if m := p.Model; m.Path != "" || m.Config.File != "" {
-		model = fact.New(inputsFound, fact.File("file", abs(m.Path+m.Config.File)))
+		model = fact.New(inputsFound, fact.File("file", workload.Abs(m.Path+m.Config.File, start)))
 	}
 	if root := p.Dataset.Root; root != "" {
-		dataset = fact.New(inputsFound, fact.File("file", abs(root)))
+		dataset = fact.New(inputsFound, fact.File("file", workload.Abs(root, start)))
 	}
 	problems := workload.CheckInputs(p, start)
 	return []Row{row, inputRow(rowModel, model, problems.Model), inputRow(rowDataset, dataset, problems.Dataset)}

@@ -14,12 +14,10 @@ import (
 // there.
 // err is set where Python could not be asked; the other fields mean nothing then.
 type modules struct {
-	Executable   string `json:"executable"`
-	Torch        string `json:"torch"`        // version
-	TorchCUDA    string `json:"torch_cuda"`   // CUDA that it was built for; "" for a CPU build
-	NVTX         string `json:"nvtx"`         // NVIDIA's package
-	Transformers string `json:"transformers"` //
-	TorchNVTX    bool   `json:"torch_nvtx"`   // torch.cuda.nvtx
+	Torch     string `json:"torch"`      // version
+	TorchCUDA string `json:"torch_cuda"` // CUDA that it was built for; "" for a CPU build
+	NVTX      string `json:"nvtx"`       // NVIDIA's package
+	TorchNVTX bool   `json:"torch_nvtx"` // torch.cuda.nvtx
 	// Packages are those that were asked for and are there, with their versions.
 	Packages map[string]string `json:"packages"`
 	err      error
@@ -32,7 +30,7 @@ import importlib.util, importlib.metadata, json, os, sys
 def version(name):
     try: return importlib.metadata.version(name)
     except Exception: return ""
-out = {"executable": sys.executable, "torch": "", "torch_cuda": "", "torch_nvtx": False, "nvtx": "", "transformers": version("transformers")}
+out = {"torch": "", "torch_cuda": "", "torch_nvtx": False, "nvtx": ""}
 try: spec = importlib.util.find_spec("torch")
 except Exception: spec = None
 if spec is not None and spec.submodule_search_locations:

@@ -68,7 +68,7 @@ const (
 // The folder must exist. Small data may always become 256 MiB.
 func MaxUnpacked(dir string, packed int64) (int64, error) {
 	most := max(int64(freeRatio), maxRatio*min(packed, 1<<50/maxRatio))
-	free, err := freeSpace(dir)
+	free, err := FreeSpace(dir)
 	if err != nil {
 		return 0, fmt.Errorf("ask for the free space of %s: %w", dir, err)
 	}

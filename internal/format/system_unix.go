@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeSpace is how many bytes a user may still write to the disk of a folder.
-func freeSpace(dir string) (int64, error) {
+// FreeSpace is how many bytes a user may still write to the disk of a folder.
+func FreeSpace(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, err

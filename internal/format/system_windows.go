@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// freeSpace is how many bytes a user may still write to the disk of a folder.
-func freeSpace(dir string) (int64, error) {
+// FreeSpace is how many bytes a user may still write to the disk of a folder.
+func FreeSpace(dir string) (int64, error) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, err

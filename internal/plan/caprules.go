@@ -10,10 +10,11 @@ import (
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
-// tracesCUDA tells whether the timeline will hold kernels.
-func (n Nsys) tracesCUDA() bool {
-	return slices.ContainsFunc(n.Trace, func(api string) bool { return api == "cuda" || api == "cuda-hw" || api == "cuda-sw" })
-}
+// TracesCUDA tells whether the timeline will hold kernels.
+func (n Nsys) TracesCUDA() bool { return slices.ContainsFunc(n.Trace, OfCUDA) }
+
+// OfCUDA also holds for cuda-hw and cuda-sw, the two ways of newer releases.
+func OfCUDA(api string) bool { return strings.HasPrefix(api, "cuda") }
 
 func (n Nsys) tracesNVTX() bool { return slices.Contains(n.Trace, "nvtx") }
 
@@ -34,7 +35,7 @@ func checkGate(p *Plan, d *decoder) {
 	if n.CaptureRange == CaptureNVTX && !n.tracesNVTX() {
 		d.conflict(traced, "a gate on an NVTX range needs nvtx in pipeline.nsys.trace")
 	}
-	if n.CaptureRange == CaptureCUDAProfilerAPI && !n.tracesCUDA() {
+	if n.CaptureRange == CaptureCUDAProfilerAPI && !n.TracesCUDA() {
 		d.conflict(traced, "a gate on cudaProfilerStart needs cuda in pipeline.nsys.trace")
 	}
 }
@@ -175,7 +176,7 @@ func checkTimeline(p *Plan, d *decoder) {
 	if !c.Enable {
 		return
 	}
-	if c.Pick.Enable && !n.tracesCUDA() {
+	if c.Pick.Enable && !n.TracesCUDA() {
 		d.conflict([]string{"pipeline.nsys.trace", "pipeline.ncu.pick.enable"},
 			"launches are chosen from the kernels of the timeline: add cuda to pipeline.nsys.trace, or set pipeline.ncu.pick.enable=false")
 	}

@@ -161,7 +161,7 @@ func checkRanks(p *Plan, d *decoder) {
 // that sample come instead of it.
 func (n Nsys) SamplesCounters() bool {
 	own := slices.ContainsFunc(n.ExtraArgs, func(arg string) bool { return strings.HasPrefix(arg, "--gpu-metrics") })
-	return !own && (n.GPUMetrics == "on" || n.GPUMetrics == "auto" && n.tracesCUDA())
+	return !own && (n.GPUMetrics == "on" || n.GPUMetrics == "auto" && n.TracesCUDA())
 }
 
 // The values of filter_mode. Auto stands for per-launch-config where ncu has

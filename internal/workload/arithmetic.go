@@ -23,7 +23,7 @@ func architecture(m plan.Model, start string) (*flops.Model, error) {
 	case path == "":
 		return nil, fmt.Errorf("model %s names no config", m.Name)
 	}
-	f, err := format.Open(abs(path, start))
+	f, err := format.Open(Abs(path, start))
 	if err != nil {
 		return nil, fmt.Errorf("read model config: %w", err)
 	}

@@ -48,12 +48,12 @@ func CheckInputs(p *plan.Plan, start string) (found InputProblems) {
 	}
 	switch m := p.Model; {
 	case m.Path != "":
-		found.Model = checkFolder(abs(m.Path, start))
+		found.Model = checkFolder(Abs(m.Path, start))
 	case m.Config.File != "":
-		found.Model = checkConfig(abs(m.Config.File, start))
+		found.Model = checkConfig(Abs(m.Config.File, start))
 	}
 	if d := p.Dataset; d.Root != "" {
-		found.Dataset = checkDataset(d, abs(d.Root, start), abs(d.SubsetFilelist, start))
+		found.Dataset = checkDataset(d, Abs(d.Root, start), Abs(d.SubsetFilelist, start))
 	}
 	return found
 }
@@ -213,12 +213,12 @@ func matchEntry(path string, pattern []string, depth int, yield func(string, err
 // begin at start. None for generated inputs.
 // A file that several patterns match comes once. Files of a list need not exist.
 func DatasetFiles(d plan.Dataset, start string) ([]string, error) {
-	root := abs(d.Root, start)
+	root := Abs(d.Root, start)
 	if root == "" {
 		return nil, nil
 	}
 	if d.SubsetFilelist != "" {
-		return listedFiles(root, abs(d.SubsetFilelist, start))
+		return listedFiles(root, Abs(d.SubsetFilelist, start))
 	}
 	var out []string
 	for _, pattern := range d.FallbackPatterns {
@@ -245,7 +245,7 @@ func listedFiles(root, list string) ([]string, error) {
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		if line := strings.TrimSpace(lines.Text()); line != "" && !strings.HasPrefix(line, "#") {
-			out = append(out, abs(line, root))
+			out = append(out, Abs(line, root))
 		}
 	}
 	if err := lines.Err(); err != nil {

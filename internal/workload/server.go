@@ -59,7 +59,7 @@ func PrepareServer(p *plan.Plan, dir, start string) error {
 	var text []byte
 	var err error
 	if file := p.Model.Config.File; file != "" {
-		text, err = format.ReadFile(abs(file, start), maxFile)
+		text, err = format.ReadFile(Abs(file, start), maxFile)
 	} else {
 		text, err = json.MarshalIndent(p.Model.Config.Values, "", "  ")
 	}

@@ -86,7 +86,7 @@ func Build(p *plan.Plan, step string, at Places) (spec Spec, argv []string, err 
 	own := *p
 	// A session runs in the folder of the workload.
 	for _, path := range []*string{&own.Model.Path, &own.Model.Config.File, &own.Dataset.Root, &own.Dataset.SubsetFilelist} {
-		*path = abs(*path, at.Start)
+		*path = Abs(*path, at.Start)
 	}
 	for _, c := range changes(p, step) {
 		c.apply(&own)
@@ -110,8 +110,8 @@ func Shipped(p *plan.Plan) bool {
 	return slices.Contains([]string{plan.WorkloadLLM, plan.WorkloadVLM, plan.WorkloadResNet}, p.Pipeline.Workload.Kind)
 }
 
-// abs leaves "" as it is: it means that there is no such file.
-func abs(path, start string) string {
+// Abs leaves "" as it is: it means that there is no such file.
+func Abs(path, start string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}
