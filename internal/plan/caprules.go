@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -99,7 +100,7 @@ func (d *decoder) checkSessionRange(p *Plan, key, name, domain string) {
 		return
 	}
 	if kind != WorkloadResNet {
-		known = slices.Concat(known, sortedKeys(p.Model.StageHooks))
+		known = slices.Concat(known, slices.Sorted(maps.Keys(p.Model.StageHooks)))
 	}
 	modules := p.Pipeline.Annotate == "auto" || p.Pipeline.Annotate == "modules"
 	switch {

@@ -23,28 +23,25 @@ type field struct {
 	digits bool // an integer stands for its digits
 }
 
-// limits bound a number.
-type limits struct {
-	min, max, above          float64
-	hasMin, hasMax, hasAbove bool
-}
+// limits bound a number; nil is no bound.
+type limits struct{ min, max, above *float64 }
 
 // holds tells whether v lies within the limits; NaN and infinities never do.
 func (l limits) holds(v float64) bool {
-	return v-v == 0 && (!l.hasMin || v >= l.min) && (!l.hasMax || v <= l.max) && (!l.hasAbove || v > l.above)
+	return v-v == 0 && (l.min == nil || v >= *l.min) && (l.max == nil || v <= *l.max) && (l.above == nil || v > *l.above)
 }
 
 // String words the limits: "at least 1", "above 0 and at most 1".
 func (l limits) String() string {
 	var parts []string
-	add := func(has bool, word string, v float64) {
-		if has {
-			parts = append(parts, word+" "+strconv.FormatFloat(v, 'f', -1, 64))
+	add := func(word string, v *float64) {
+		if v != nil {
+			parts = append(parts, word+" "+strconv.FormatFloat(*v, 'f', -1, 64))
 		}
 	}
-	add(l.hasMin, "at least", l.min)
-	add(l.hasAbove, "above", l.above)
-	add(l.hasMax, "at most", l.max)
+	add("at least", l.min)
+	add("above", l.above)
+	add("at most", l.max)
 	return strings.Join(parts, " and ")
 }
 
@@ -71,25 +68,24 @@ func fieldsOf(t reflect.Type) []field {
 		if list := sf.Tag.Get("oneof"); list != "" {
 			f.oneof = strings.Split(list, ",")
 		}
-		f.limit.min, f.limit.hasMin = bound(sf, "min")
-		f.limit.max, f.limit.hasMax = bound(sf, "max")
-		f.limit.above, f.limit.hasAbove = bound(sf, "above")
+		f.limit = limits{min: bound(sf, "min"), max: bound(sf, "max"), above: bound(sf, "above")}
 		out = append(out, f)
 	}
 	fieldCache.Store(t, out)
 	return out
 }
 
-func bound(sf reflect.StructField, tag string) (float64, bool) {
+// bound is nil where the field has no such tag.
+func bound(sf reflect.StructField, tag string) *float64 {
 	text, ok := sf.Tag.Lookup(tag)
 	if !ok {
-		return 0, false
+		return nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		panic(fmt.Sprintf("plan: field %s: tag %s: %v", sf.Name, tag, err))
 	}
-	return v, true
+	return &v
 }
 
 // Key describes one key of the configuration.

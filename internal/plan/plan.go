@@ -23,7 +23,7 @@ package plan
 
 import "time"
 
-//go:generate go run ./docgen
+//go:generate go test -run TestConfigurationPageIsFresh . -update
 
 // Plan is everything that a run needs to know before it starts.
 type Plan struct {

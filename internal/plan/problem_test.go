@@ -14,7 +14,7 @@ import (
 	"github.com/deepprof/deepprof/internal/config"
 )
 
-var update = flag.Bool("update", false, "accept the problems as they are now")
+var update = flag.Bool("update", false, "accept the problems and docs/configuration.md as they are now")
 
 // TestProblems holds the text of every kind of problem. Each case of the
 // archive is one command line; a file named CASE/PATH overlays the tree.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -173,7 +174,7 @@ func checkModel(p *Plan, d *decoder) {
 }
 
 func checkStageHooks(p *Plan, d *decoder) {
-	for _, label := range sortedKeys(p.Model.StageHooks) {
+	for _, label := range slices.Sorted(maps.Keys(p.Model.StageHooks)) {
 		key := "model.stage_hooks." + label
 		switch {
 		case slices.Contains([]string{"prefill", "decode", "step"}, label):
@@ -209,7 +210,7 @@ func checkWorkload(p *Plan, d *decoder) {
 		d.conflict([]string{"pipeline.workload.cwd", "pipeline.workload.chdir"},
 			"hydra.job.chdir=true runs the workload in the folder of the run, so that pipeline.workload.cwd has no effect; set one of them")
 	}
-	for _, name := range sortedKeys(w.Env) {
+	for _, name := range slices.Sorted(maps.Keys(w.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(w.Env[name], "\x00") {
 			d.failAt("pipeline.workload.env."+name, "pipeline.workload.env", "not a name and value that an environment can hold")
 		}
@@ -313,15 +314,6 @@ func (d *decoder) failAt(key, whole, format string, args ...any) {
 		n = d.root.Lookup(whole)
 	}
 	d.problems = append(d.problems, Problem{Key: key, Origin: n.Origin(), Message: fmt.Sprintf(format, args...)})
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // checkServer looks at the keys of a server and its load.

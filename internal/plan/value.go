@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -95,10 +96,7 @@ func (d *decoder) number(key string, n *config.Node, f field) float64 {
 }
 
 func (d *decoder) text(key string, n *config.Node, f field) string {
-	text, ok := n.Text()
-	if f.digits && n.Kind() == config.Int {
-		text, ok = Flow(n), true
-	}
+	text, ok := textOf(n, f.digits)
 	if !ok {
 		hint := quoteHint(n)
 		if f.oneof != nil || f.form != "" {
@@ -145,16 +143,8 @@ func (d *decoder) list(key string, n *config.Node, f field) []string {
 	var out []string
 	for i, item := range n.Items() {
 		at := key + "." + strconv.Itoa(i)
-		text, ok := item.Text()
-		if f.digits && item.Kind() == config.Int {
-			text, ok = Flow(item), true
-		}
-		switch {
-		case item.Missing():
-			d.fail(at, item, "no value yet")
-		case !ok:
-			d.fail(at, item, "want a string, got %s%s", describe(item), quoteHint(item))
-		default:
+		text := d.part(key, at, item, f.digits, "no value yet")
+		if !d.bad[at] {
 			d.oneOf(at, item, f, text)
 		}
 		d.bad[key] = d.bad[key] || d.bad[at]
@@ -193,20 +183,31 @@ func (d *decoder) table(key string, n *config.Node) map[string]string {
 	for _, e := range n.Entries() {
 		name := Flow(e.Key)
 		at := join(key, name)
-		text, ok := e.Value.Text()
-		if e.Value.Kind() == config.Int {
-			text, ok = Flow(e.Value), true
-		}
-		switch {
-		case e.Value.Missing():
-			d.fail(at, e.Value, "no value yet; give one with %s=...", at)
-		case !ok:
-			d.fail(at, e.Value, "want a string, got %s%s", describe(e.Value), quoteHint(e.Value))
-		}
-		d.bad[key] = d.bad[key] || d.bad[at]
-		out[name] = text
+		out[name] = d.part(key, at, e.Value, true, fmt.Sprintf("no value yet; give one with %s=...", at))
 	}
 	return out
+}
+
+// part reads a string within the value of a key; missing says that it has no value. What
+// is wrong with it is wrong with the key.
+func (d *decoder) part(key, at string, n *config.Node, digits bool, missing string) string {
+	text, ok := textOf(n, digits)
+	switch {
+	case n.Missing():
+		d.fail(at, n, "%s", missing)
+	case !ok:
+		d.fail(at, n, "want a string, got %s%s", describe(n), quoteHint(n))
+	}
+	d.bad[key] = d.bad[key] || d.bad[at]
+	return text
+}
+
+// textOf is a string, or with digits the digits of an integer; false for anything else.
+func textOf(n *config.Node, digits bool) (string, bool) {
+	if digits && n.Kind() == config.Int {
+		return Flow(n), true
+	}
+	return n.Text()
 }
 
 func (d *decoder) modelConfig(key string, n *config.Node) ModelConfig {

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"strings"
@@ -66,18 +66,18 @@ func examples() string {
 	var b strings.Builder
 	b.WriteString("## Examples\n\n```sh\n")
 	for _, e := range exampleRuns {
-		e.write(&b, "run", " -- python3 infer.py")
+		e.write(&b, " -- python3 infer.py")
 	}
 	b.WriteString("```\n\nWithout a command a model runs: the workload `llm`, which is the default, `vlm` or `resnet`.\n\n```sh\n")
 	for _, e := range exampleModels {
-		e.write(&b, "run", "")
+		e.write(&b, "")
 	}
 	b.WriteString("```\n\n")
 	return b.String()
 }
 
-func (e example) write(b *strings.Builder, command, tail string) {
-	b.WriteString("# " + e.what + "\ndeepprof " + command)
+func (e example) write(b *strings.Builder, tail string) {
+	b.WriteString("# " + e.what + "\ndeepprof run")
 	for _, arg := range e.args {
 		b.WriteString(" " + shellescape.Quote(arg))
 	}

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"go.yaml.in/yaml/v3"
 
@@ -19,8 +20,9 @@ import (
 
 // structComments reads the doc comments of package plan: for each dotted key
 // what its struct field says, with the field's name replaced by the key's.
-func structComments(dir string) (map[string]string, error) {
-	files := tool.Match(dir, "*.go")
+func structComments(t testing.TB) map[string]string {
+	t.Helper()
+	files := tool.Match(".", "*.go")
 	types := map[string]*ast.StructType{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
@@ -28,7 +30,7 @@ func structComments(dir string) (map[string]string, error) {
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
-			return nil, fmt.Errorf("read struct comments: %w", err)
+			t.Fatal(err)
 		}
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.TypeSpec); ok {
@@ -41,7 +43,7 @@ func structComments(dir string) (map[string]string, error) {
 	}
 	out := map[string]string{}
 	walkStruct(types, "Plan", "", out)
-	return out, nil
+	return out
 }
 
 func walkStruct(types map[string]*ast.StructType, name, path string, out map[string]string) {

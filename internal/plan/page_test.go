@@ -1,15 +1,16 @@
-package main
+package plan
 
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"slices"
 	"strings"
-	"time"
+	"testing"
 
 	"github.com/deepprof/deepprof/conf"
 	"github.com/deepprof/deepprof/internal/config"
-	"github.com/deepprof/deepprof/internal/plan"
 )
 
 // page collects what docs/configuration.md is made of.
@@ -21,63 +22,134 @@ type page struct {
 	hydra   *config.Node
 }
 
-func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.Builder, format, args...) }
-
-// generate makes the text of docs/configuration.md; dir is the folder of
-// package plan's source.
-func generate(dir string) (string, error) {
-	p := &page{files: map[string]*yamlFile{}}
-	var err error
-	if p.structs, err = structComments(dir); err != nil {
-		return "", err
+// TestConfigurationPageIsFresh compares docs/configuration.md with the structs and the
+// comments of the shipped configuration; with -update it writes the page.
+func TestConfigurationPageIsFresh(t *testing.T) {
+	const file = "../../docs/configuration.md"
+	want := generate(t)
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := p.readTree(); err != nil {
-		return "", err
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if p.base, p.hydra, err = compose(); err != nil {
-		return "", err
+	if string(got) != want {
+		t.Errorf("docs/configuration.md is stale; run: go generate ./internal/plan")
 	}
-	p.WriteString(introduction)
-	p.WriteString(examples())
-	if err := p.groups(); err != nil {
-		return "", err
-	}
-	p.keys()
-	p.runDirectory()
-	return p.String(), nil
 }
 
-func (p *page) readTree() error {
-	return fs.WalkDir(conf.FS, ".", func(name string, e fs.DirEntry, err error) error {
+func TestEveryKeyOfEveryFileIsExplained(t *testing.T) {
+	p := newPage(t)
+	if len(p.files) < 20 {
+		t.Fatalf("only %d files found", len(p.files))
+	}
+	for name, f := range p.files {
+		if f.description == "" {
+			t.Errorf("%s: no one-line description at the top", name)
+		}
+		if len(f.description) > 100 {
+			t.Errorf("%s: description of %d characters does not fit a line of `config groups`", name, len(f.description))
+		}
+		for _, key := range f.bare {
+			t.Errorf("%s: %s has no comment", name, key)
+		}
+	}
+}
+
+func TestEveryFieldIsDocumented(t *testing.T) {
+	comments := structComments(t)
+	for _, k := range Describe() {
+		leaf := k.Name[strings.LastIndex(k.Name, ".")+1:]
+		if !strings.HasPrefix(comments[k.Name], "`"+leaf+"` ") {
+			t.Errorf("%s: the comment must begin with the field's name: %q", k.Name, comments[k.Name])
+		}
+	}
+}
+
+func TestEveryGroupIsOnThePage(t *testing.T) {
+	listed := map[string]bool{".": true}
+	for _, g := range groupNames() {
+		listed[g.name] = true
+		if len(g.options) == 0 {
+			t.Errorf("group %s has no options", g.name)
+		}
+	}
+	err := fs.WalkDir(conf.FS, ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && !listed[name] && len(groupOptions(name)) > 0 {
+			t.Errorf("group %s is not listed", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestExamplesCompose(t *testing.T) {
+	command := CommandOverrides([]string{"python3", "infer.py"})
+	check := func(e example, args []string) {
+		root, _ := shipped(t, args...)
+		if _, problems := Decode(root); len(problems) > 0 {
+			t.Errorf("%s: %q:\n%v", e.what, args, problems)
+		}
+	}
+	for _, e := range exampleRuns {
+		check(e, slices.Concat(command, e.args))
+	}
+	for _, e := range exampleModels {
+		check(e, e.args)
+	}
+}
+
+func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.Builder, format, args...) }
+
+// generate makes the text of docs/configuration.md.
+func generate(t testing.TB) string {
+	p := newPage(t)
+	p.base, p.hydra = shipped(t)
+	p.WriteString(introduction)
+	p.WriteString(examples())
+	p.groups(t)
+	p.keys()
+	p.runDirectory()
+	return p.String()
+}
+
+// newPage reads the comments of the structs and of the shipped configuration.
+func newPage(t testing.TB) *page {
+	t.Helper()
+	p := &page{structs: structComments(t), files: map[string]*yamlFile{}}
+	err := fs.WalkDir(conf.FS, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || path.Ext(name) != ".yaml" {
 			return err
 		}
 		p.files[name], err = readYAML(conf.FS, name)
 		return err
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
-// compose composes the shipped tree, with interpolations resolved.
-func compose(overrides ...string) (root, hydra *config.Node, err error) {
-	c, err := config.Compose(config.Options{
-		Sources:    []config.Source{{Provider: "main", Path: "conf", FS: conf.FS}},
-		ConfigName: "config",
-		Overrides:  overrides,
-		Now:        time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Cwd:        "/work",
-		JobName:    "deepprof",
-	})
+// shipped is the shipped tree under overrides, with interpolations resolved.
+func shipped(t testing.TB, overrides ...string) (root, hydra *config.Node) {
+	t.Helper()
+	c := compose(t, nil, overrides...)
+	root, err := c.Resolve()
 	if err != nil {
-		return nil, nil, fmt.Errorf("compose %s: %w", strings.Join(overrides, " "), err)
+		t.Fatal(err)
 	}
-	root, err = c.Resolve()
-	return root, c.Hydra, err
+	return root, c.Hydra
 }
 
 // keys writes one section for each mapping, in the order of the structs.
 func (p *page) keys() {
 	p.printf("## Keys\n\nDefaults are those of the shipped tree with no override.\n\n")
-	all := plan.Describe()
+	all := Describe()
 	p.printf("### Top level\n\n")
 	for _, k := range all {
 		if !strings.Contains(k.Name, ".") && !k.Mapping {
@@ -88,7 +160,7 @@ func (p *page) keys() {
 		if !section.Mapping {
 			continue
 		}
-		var leaves []plan.Key
+		var leaves []Key
 		for _, k := range all {
 			if rest, ok := strings.CutPrefix(k.Name, section.Name+"."); ok && !strings.Contains(rest, ".") && !k.Mapping {
 				leaves = append(leaves, k)
@@ -104,9 +176,9 @@ func (p *page) keys() {
 	}
 }
 
-func (p *page) key(k plan.Key) {
+func (p *page) key(k Key) {
 	n := p.base.Lookup(k.Name)
-	p.printf("- **`%s`** (%s; default `%s`)  \n  %s", k.Name, typeOf(k), plan.Flow(n), p.structs[k.Name])
+	p.printf("- **`%s`** (%s; default `%s`)  \n  %s", k.Name, typeOf(k), Flow(n), p.structs[k.Name])
 	if k.Null != "" {
 		p.printf(" `null`: %s.", k.Null)
 	}
@@ -117,7 +189,7 @@ func (p *page) key(k plan.Key) {
 }
 
 // typeOf words type, bounds and allowed values.
-func typeOf(k plan.Key) string {
+func typeOf(k Key) string {
 	text := k.Type
 	switch {
 	case len(k.Values) > 0 && !k.List:
@@ -146,20 +218,17 @@ func (p *page) runDirectory() {
 	p.printf("### `hydra`\n\nWhat Hydra's users know of the run directory. These keys belong to the composition, not to the plan.\n\n")
 	comments := p.files["config.yaml"].comments
 	for _, key := range []string{"run.dir", "job.chdir", "output_subdir"} {
-		p.printf("- **`hydra.%s`** (default `%s`)  \n  %s\n\n", key, plan.Flow(p.hydra.Lookup(key)), comments["hydra."+key])
+		p.printf("- **`hydra.%s`** (default `%s`)  \n  %s\n\n", key, Flow(p.hydra.Lookup(key)), comments["hydra."+key])
 	}
 }
 
 // groups writes the options of every group and what each changes.
-func (p *page) groups() error {
+func (p *page) groups(t testing.TB) {
 	p.printf("## Groups and presets\n\n`deepprof config groups` prints this list, with your own files in it.\n\n")
 	for _, g := range groupNames() {
 		p.printf("### `%s`\n\n", g.name)
 		for _, option := range g.options {
-			root, _, err := compose(g.name + "=" + option)
-			if err != nil {
-				return err
-			}
+			root, _ := shipped(t, g.name+"="+option)
 			p.printf("- **`%s=%s`**: %s\n", g.name, option, p.files[g.name+"/"+option+".yaml"].description)
 			if changed := g.differences(p.base, root); len(changed) > 0 {
 				p.printf("  Sets %s.\n", strings.Join(changed, ", "))
@@ -167,7 +236,6 @@ func (p *page) groups() error {
 		}
 		p.printf("\n")
 	}
-	return nil
 }
 
 // group is a folder of options.
@@ -187,13 +255,13 @@ func groupNames() []group {
 		{name: "pipeline/torch_profiler"},
 	}
 	for i := range groups {
-		groups[i].options = options(groups[i].name)
+		groups[i].options = groupOptions(groups[i].name)
 	}
 	return groups
 }
 
-// options lists the files of a group. A group that is not in the tree has none.
-func options(group string) []string {
+// groupOptions lists the files of a group. A group that is not in the tree has none.
+func groupOptions(group string) []string {
 	entries, _ := fs.ReadDir(conf.FS, group)
 	var out []string
 	for _, e := range entries {
@@ -208,10 +276,10 @@ func options(group string) []string {
 // chooses a model is said to do so instead of listing all that comes with it.
 func (g group) differences(a, b *config.Node) []string {
 	var out []string
-	if was, is := plan.Flow(a.Lookup("model.name")), plan.Flow(b.Lookup("model.name")); g.name == "workload" && was != is {
+	if was, is := Flow(a.Lookup("model.name")), Flow(b.Lookup("model.name")); g.name == "workload" && was != is {
 		out = append(out, "`model="+is+"`")
 	}
-	for _, k := range plan.Keys() {
+	for _, k := range Keys() {
 		if strings.HasSuffix(k, ".name") || g.name == "workload" && strings.HasPrefix(k, "model.") {
 			continue
 		}
@@ -222,11 +290,11 @@ func (g group) differences(a, b *config.Node) []string {
 
 // leafDifferences compares free mappings key by key.
 func leafDifferences(key string, a, b *config.Node) []string {
-	if plan.Flow(a) == plan.Flow(b) {
+	if Flow(a) == Flow(b) {
 		return nil
 	}
 	if a == nil || a.Kind() != config.Map || b.Kind() != config.Map || b.Len() == 0 {
-		value := plan.Flow(b)
+		value := Flow(b)
 		if b.Kind() == config.Map && len(value) > 100 {
 			value = "{...}"
 		}
@@ -234,7 +302,7 @@ func leafDifferences(key string, a, b *config.Node) []string {
 	}
 	var out []string
 	for _, e := range b.Entries() {
-		name := plan.Flow(e.Key)
+		name := Flow(e.Key)
 		out = append(out, leafDifferences(key+"."+name, a.Get(name), e.Value)...)
 	}
 	return out
