@@ -20,17 +20,16 @@ const (
 	Yes
 )
 
-// Capabilities are what one installation can do, as it says itself. A nil
-// list was not answered; an empty one was.
+// Capabilities are what an installed ncu can do, as it says itself. A nil list was not
+// answered; an empty one was.
 type Capabilities struct {
-	Tool     Tool     `json:"tool"`
-	Options  []string `json:"options"`            // long names with their dashes, sorted
-	Sets     []string `json:"sets,omitempty"`     // ncu: section sets
-	Sections []string `json:"sections,omitempty"` // ncu: section identifiers
-	Traces   []string `json:"traces,omitempty"`   // nsys: values of --trace
+	Tool     Tool
+	Options  []string // long names with their dashes, sorted
+	Sets     []string // section sets
+	Sections []string // section identifiers
 
 	// SetMetrics is how many metrics a set collects, as ncu estimates it.
-	SetMetrics map[string]int `json:"set_metrics,omitempty"`
+	SetMetrics map[string]int
 
 	sys System
 }
@@ -39,10 +38,13 @@ type Capabilities struct {
 // all metrics in some.
 const probeTimeout = 60 * time.Second
 
-// Probe asks the tool what it can do, or takes the answers it gave before. A
+// Probe asks ncu what it can do, or takes the answers it gave before. A
 // question that fails leaves its list nil; all failures come back together
 // with what was learnt.
 func Probe(ctx context.Context, t Tool, sys System) (*Capabilities, error) {
+	if t.Name != Ncu {
+		return nil, fmt.Errorf("probe %s: only ncu is asked what it can do", t.Name)
+	}
 	c := &Capabilities{Tool: t, sys: sys}
 	var problems []error
 	ask := func(parse func(string) []string, args ...string) []string {
@@ -58,20 +60,12 @@ func Probe(ctx context.Context, t Tool, sys System) (*Capabilities, error) {
 		}
 		return list
 	}
-	switch t.Name {
-	case Nsys:
-		c.Options = ask(helpOptions, "profile", "--help")
-		c.Traces = ask(helpTraces, "profile", "--help")
-	case Ncu:
-		c.Options = ask(helpOptions, "--help")
-		c.Sets = ask(func(text string) []string {
-			c.SetMetrics = estimatedMetrics(text)
-			return tableNames(text)
-		}, "--list-sets")
-		c.Sections = ask(tableNames, "--list-sections")
-	default:
-		return nil, fmt.Errorf("probe %s: only nsys and ncu are asked what they can do", t.Name)
-	}
+	c.Options = ask(helpOptions, "--help")
+	c.Sets = ask(func(text string) []string {
+		c.SetMetrics = estimatedMetrics(text)
+		return tableNames(text)
+	}, "--list-sets")
+	c.Sections = ask(tableNames, "--list-sections")
 	return c, errors.Join(problems...)
 }
 
@@ -79,7 +73,7 @@ func Probe(ctx context.Context, t Tool, sys System) (*Capabilities, error) {
 // without a GPU. Names are compared without the roll-ups (.sum, .avg.pct...)
 // that follow a metric's base name.
 func (c *Capabilities) metric(ctx context.Context, chip, metric string) (Answer, error) {
-	if c.Tool.Name != Ncu || !chipName.MatchString(chip) {
+	if !chipName.MatchString(chip) {
 		return Unknown, fmt.Errorf("query metrics: %q is not a chip of ncu", chip)
 	}
 	text, err := c.sys.ask(ctx, c.Tool, "--query-metrics", "--chips", chip)
@@ -116,7 +110,7 @@ func (s System) ask(ctx context.Context, t Tool, args ...string) (string, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	if t.Name == Ncu && t.Version.AtLeast(2023, 1) && args[0] != "--help" {
+	if t.Version.AtLeast(2023, 1) && args[0] != "--help" {
 		args = append([]string{"--config-file=off"}, args...)
 	}
 	out, errs, exit, err := s.run(ctx, Command{Path: t.Path, Args: args, Env: Environ(s.environ(), "LC_ALL=C")})
@@ -148,41 +142,17 @@ func shorten(text string) string {
 	return "Identifier \n" + strings.Join(tableNames(text), "\n") + "\n"
 }
 
-// helpOption finds an option where a help text defines one: behind one tab in
-// nsys, two blanks in ncu, perhaps after its short form. Deeper lines describe.
-var helpOption = regexp.MustCompile(`(?m)^(?:\t| {2})(?:\(Experimental\) )?(?:-\w, |-\w \[ )?--([a-z0-9-]+)(?:\[([a-z|]+)\])?`)
+// helpOption finds an option where the help text defines one: behind two blanks,
+// perhaps after its short form. Deeper lines describe.
+var helpOption = regexp.MustCompile(`(?m)^ {2}(?:-\w, |-\w \[ )?(--[a-z0-9-]+)`)
 
 func helpOptions(help string) []string {
 	var out []string
 	for _, m := range helpOption.FindAllStringSubmatch(help, -1) {
-		if m[2] == "" {
-			out = append(out, "--"+m[1])
-			continue
-		}
-		// --nvtx-domain-[include|exclude]
-		for _, end := range strings.Split(m[2], "|") {
-			out = append(out, "--"+m[1]+end)
-		}
+		out = append(out, m[1])
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-var (
-	traceHelp = regexp.MustCompile(`(?s)--trace=\s+Possible values are (.*?) or 'none'`)
-	quoted    = regexp.MustCompile(`'([a-z-]+)'`)
-)
-
-func helpTraces(help string) []string {
-	m := traceHelp.FindStringSubmatch(help)
-	if m == nil {
-		return nil
-	}
-	var out []string
-	for _, q := range quoted.FindAllStringSubmatch(m[1], -1) {
-		out = append(out, q[1])
-	}
-	return out
 }
 
 // tableNames reads the first column of the tables that ncu prints. Lines that

@@ -39,18 +39,6 @@ detailed   ComputeWorkloadAnalysis, MemoryWorkl no      906
            oadAnalysis
 `
 
-const nsysHelp = `
-	-t, --trace=
-
-	   Possible values are 'cuda', 'nvtx',
-	   'osrt', 'python-gil' or 'none'.
-	   Default is 'cuda,nvtx,osrt,opengl'. See --sample.
-
-	--nvtx-domain-[include|exclude]=
-
-	(Experimental) --ib-switch-congestion-device=<IB switch GUID>
-`
-
 func TestProbe(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "ncu")
@@ -60,7 +48,6 @@ func TestProbe(t *testing.T) {
 	answers := map[string]string{
 		"--help":                        ncuHelp,
 		"--config-file=off --list-sets": ncuSets,
-		"profile --help":                nsysHelp,
 		"--config-file=off --query-metrics --chips gh100": "Chip gh100\nMetric Name  Metric Type\n-----\ndram__bytes  Counter\n",
 	}
 	sys := System{Run: recorded(answers), CacheDir: filepath.Join(dir, "cache")}
@@ -97,23 +84,17 @@ func TestProbe(t *testing.T) {
 	if err != nil || c.Section("LaunchStats") != Yes || c.Set("basic") != Yes {
 		t.Errorf("%+v %v", c, err)
 	}
-	nsys := Tool{Name: Nsys, Path: bin, Real: filepath.Join(dir, "none"), Version: V(2023, 4, 4)}
-	sys = System{Run: recorded(answers), CacheDir: "off"}
-	n, err := Probe(t.Context(), nsys, sys)
-	if err != nil || n.Trace("python-gil") != Yes || n.Trace("gds") != No || n.Set("x") != Unknown {
-		t.Errorf("%+v %v", n, err)
-	}
-	if want := []string{"--ib-switch-congestion-device", "--nvtx-domain-exclude", "--nvtx-domain-include", "--trace"}; !slices.Equal(n.Options, want) {
-		t.Errorf("%q", n.Options)
-	}
+	sys = System{CacheDir: "off"}
 	sys.Run = func(context.Context, Command) ([]byte, []byte, Exit, error) {
 		return nil, nil, Exit{}, errors.New("boom")
 	}
-	if n, err := Probe(t.Context(), nsys, sys); err == nil || n.Option("--trace") != Unknown {
+	if n, err := Probe(t.Context(), ncu, sys); err == nil || n.Option("--nvtx") != Unknown {
 		t.Errorf("%+v %v", n, err)
 	}
-	if _, err := Probe(t.Context(), Tool{Name: Python}, sys); err == nil {
-		t.Error("python is probed")
+	for _, name := range []string{Nsys, Python} {
+		if _, err := Probe(t.Context(), Tool{Name: name}, sys); err == nil {
+			t.Errorf("%s is probed", name)
+		}
 	}
 }
 
@@ -127,8 +108,8 @@ func TestRealTools(t *testing.T) {
 		dist, tool, version, edition string
 		yes, no                      []string
 	}{
-		{"bookworm", Nsys, "2022.4.2", "df9881f", []string{"--trace", "--nvtx-domain-include"}, []string{"--python-sampling", "--gpu-metrics-devices"}},
-		{"trixie", Nsys, "2023.4.4", "234433681190v0", []string{"--trace", "--python-sampling"}, []string{"--gpu-metrics-devices"}},
+		{"bookworm", Nsys, "2022.4.2", "df9881f", nil, nil},
+		{"trixie", Nsys, "2023.4.4", "234433681190v0", nil, nil},
 		{"bookworm", Ncu, "2022.3.0", "public-release", []string{"--nvtx", "--kernel-id"}, []string{"--config-file", "--graph-profiling"}},
 		{"trixie", Ncu, "2024.1.1", "public-release", []string{"--nvtx", "--config-file", "--graph-profiling"}, []string{"--nvtx-push-pop-scope"}},
 	} {
@@ -139,6 +120,9 @@ func TestRealTools(t *testing.T) {
 			}
 			if x.Version.String() != tt.version || x.Version.Edition != tt.edition {
 				t.Errorf("%v %q", x, x.Version.Edition)
+			}
+			if tt.tool != Ncu {
+				continue
 			}
 			c, err := Probe(t.Context(), x, sys)
 			if err != nil {
@@ -154,11 +138,8 @@ func TestRealTools(t *testing.T) {
 					t.Errorf("%s %s: %s: %s", tt.tool, tt.version, o, c.Option(o))
 				}
 			}
-			if tt.tool == Ncu && (c.Section("LaunchStats") != Yes || c.Set("full") != Yes || c.Set("basic") == c.Set("default")) {
+			if c.Section("LaunchStats") != Yes || c.Set("full") != Yes || c.Set("basic") == c.Set("default") {
 				t.Errorf("%+v", c)
-			}
-			if tt.tool == Nsys && (c.Trace("cuda") != Yes || (c.Trace("python-gil") == Yes) != (tt.dist == "trixie")) {
-				t.Errorf("%q", c.Traces)
 			}
 		}
 	}
@@ -186,9 +167,6 @@ func (c *Capabilities) Set(name string) Answer { return has(c.Sets, name) }
 
 // Section tells whether ncu knows a section.
 func (c *Capabilities) Section(name string) Answer { return has(c.Sections, name) }
-
-// Trace tells whether nsys can trace an API.
-func (c *Capabilities) Trace(name string) Answer { return has(c.Traces, name) }
 
 func has(list []string, name string) Answer {
 	switch {
