@@ -22,7 +22,7 @@ type patient struct {
 	tools   map[string]tool.Tool
 	toolErr map[string]error
 	answers map[string]answer // by program and arguments
-	free    map[string]int64 // by path
+	free    map[string]int64  // by path
 	freeErr map[string]error
 	denied  map[string]error // folders that cannot be written
 	lock    *lock

@@ -10,20 +10,18 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/suggest"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// The replay modes of Nsight Compute.
-const (
-	ReplayKernel      = "kernel"
-	ReplayRange       = "range"
-	ReplayAppRange    = "app-range"
-	ReplayApplication = "application"
-)
-
 // Options describe one run of ncu.
 type Options struct {
+	// What the configuration says, for this run: NVTX expressions are in ncu's own
+	// spelling, as nvtx.Resolve gives them, and modes are no longer auto. A text that is
+	// "" stands for the default of the configuration.
+	plan.NcuCLI
+
 	// Output is the report to write, with or without .ncu-rep.
 	Output string
 	// Command is the program to profile and its arguments.
@@ -31,38 +29,10 @@ type Options struct {
 	// Peers tells that the program is one rank of a job: what is counted without a
 	// choice of launches leaves out kernels that wait for other ranks.
 	Peers bool
-
-	ReplayMode string   // "" is kernel
-	Set        string   // section set; "" where sections or metrics are given, else ncu's default
-	Sections   []string // identifiers, or regex:...
-	Metrics    []string
-
-	// NVTXInclude and NVTXExclude are expressions in ncu's own spelling, as
-	// nvtx.Resolve gives them. A launch counts if any include and no exclude
-	// selects it.
-	NVTXInclude, NVTXExclude []string
-
-	KernelName     string // exact, or regex:...; "" is every kernel
-	KernelNameBase string // function, demangled or mangled; "" is demangled
-	KernelID       string // context:stream:[operator:]name:invocation; "" is not used
-
-	LaunchSkip  int
-	LaunchCount int    // 0 is no limit
-	FilterMode  string // global, per-gpu or per-launch-config; "" is global
 	// Kill has ncu end the program, which does not end by itself, once LaunchCount
 	// launches are counted. Where the count is of each GPU or configuration, ncu does
 	// not say when that is, and it is left out.
 	Kill bool
-
-	TargetProcesses string // all or application-only; "" is all, which 2022 does not default to
-	ClockControl    string // base or none; "" is base
-	CacheControl    string // all or none; "" is all
-
-	// WaitForProfilerStart counts only between cudaProfilerStart and Stop.
-	WaitForProfilerStart bool
-	GraphProfiling       string   // node or graph; "" is node
-	ConfigFile           string   // a config.ncu-cfg to use; "" is none, not even one that lies about
-	ExtraArgs            []string // each --name or --name=value
 
 	// KnownSets and KnownSections are what this ncu lists, to refuse a typo
 	// that ncu itself would pass over; nil where it could not be told.
@@ -140,17 +110,17 @@ func (o Options) addOutput(f *tool.Flags) {
 
 // Range replay counts whole ranges, so it needs ranges and takes no filter of kernels.
 func (o Options) addReplay(f *tool.Flags) {
-	mode := cmp.Or(o.ReplayMode, ReplayKernel)
-	if !f.OneOf("replay_mode", mode, ReplayKernel, ReplayRange, ReplayAppRange, ReplayApplication) {
+	mode := cmp.Or(o.ReplayMode, plan.ReplayKernel)
+	if !f.OneOf("replay_mode", mode, plan.ReplayKernel, plan.ReplayRange, plan.ReplayAppRange, plan.ReplayApplication) {
 		return
 	}
-	if mode == ReplayAppRange {
+	if mode == plan.ReplayAppRange {
 		f.Since(2023, 1, "replay_mode app-range")
 	}
 	f.Set("replay-mode", mode)
-	ranged := mode == ReplayRange || mode == ReplayAppRange
+	ranged := mode == plan.ReplayRange || mode == plan.ReplayAppRange
 	switch {
-	case ranged && len(o.NVTXInclude) == 0 && !o.WaitForProfilerStart:
+	case ranged && len(o.NVTXInclude) == 0 && o.ProfileFromStart:
 		f.Fail("replay_mode %s needs ranges: give nvtx_include, or profile_from_start: false for those of cudaProfilerStart", mode)
 	case ranged && (o.KernelName != "" || o.KernelID != ""):
 		f.Fail("replay_mode %s counts whole ranges; kernel_name and kernel_id do not apply", mode)
@@ -159,7 +129,7 @@ func (o Options) addReplay(f *tool.Flags) {
 	if !f.OneOf("graph_profiling", graphs, "node", "graph") || graphs == "node" {
 		return
 	}
-	if mode != ReplayKernel {
+	if mode != plan.ReplayKernel {
 		f.Fail("graph_profiling graph works with replay_mode kernel alone")
 	}
 	if f.Since(2022, 4, "graph_profiling graph") {
@@ -288,9 +258,9 @@ func (o Options) addControl(f *tool.Flags) {
 			f.Set(c.flag, c.value)
 		}
 	}
-	start := "on"
-	if o.WaitForProfilerStart {
-		start = "off"
+	start := "off" // only between cudaProfilerStart and Stop
+	if o.ProfileFromStart {
+		start = "on"
 	}
 	f.Set("profile-from-start", start)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -19,7 +20,7 @@ var (
 )
 
 func plain() Options {
-	return Options{Output: "/runs/1/ncu/run.ncu-rep", Command: []string{"python3", "-m", "work"}, Set: "roofline"}
+	return Options{Output: "/runs/1/ncu/run.ncu-rep", Command: []string{"python3", "-m", "work"}, NcuCLI: plan.NcuCLI{Set: "roofline", ProfileFromStart: true}}
 }
 
 const plainLine = "--config-file=off --export=/runs/1/ncu/run --force-overwrite --replay-mode=kernel --set=roofline --nvtx --filter-mode=global --target-processes=all --clock-control=base --cache-control=all --profile-from-start=on python3 -m work"
@@ -45,7 +46,7 @@ func TestArgs(t *testing.T) {
 			with: []string{"--nvtx-include=prefill/", "--nvtx-include=decode", "--nvtx-exclude=LLM@warm-up/"}, old: true},
 		{name: "range", set: func(o *Options) { o.ReplayMode, o.NVTXInclude = "range", []string{"decode/"} },
 			with: []string{"--replay-mode=range", "--nvtx-include=decode/"}, drop: []string{"--replay-mode=kernel"}, old: true},
-		{name: "range of the profiler API", set: func(o *Options) { o.ReplayMode, o.WaitForProfilerStart = "range", true },
+		{name: "range of the profiler API", set: func(o *Options) { o.ReplayMode, o.ProfileFromStart = "range", false },
 			with: []string{"--replay-mode=range", "--profile-from-start=off"}, drop: []string{"--replay-mode=kernel", "--profile-from-start=on"}, old: true},
 		{name: "app-range", set: func(o *Options) { o.ReplayMode, o.NVTXInclude = "app-range", []string{"decode/"} },
 			with: []string{"--replay-mode=app-range", "--nvtx-include=decode/"}, drop: []string{"--replay-mode=kernel"}},
@@ -268,11 +269,11 @@ func TestArgsAgainst2025(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []Options{
+	for _, cli := range []plan.NcuCLI{
 		{ConfigFile: "c", NVTXInclude: []string{"a/"}, NVTXExclude: []string{"b/"}, KernelName: "k", Sections: []string{"s"}, Metrics: []string{"m"}, LaunchSkip: 1, LaunchCount: 1},
 		{KernelID: ":::1", Set: "full", GraphProfiling: "graph", FilterMode: "per-launch-config"},
 	} {
-		o.Output, o.Command = "x", []string{"true"}
+		o := Options{NcuCLI: cli, Output: "x", Command: []string{"true"}}
 		args, _, err := Args(o, v2025)
 		if err != nil {
 			t.Fatal(err)
@@ -301,7 +302,7 @@ func TestArgsAgainstRealNcu(t *testing.T) {
 				o.Sections, o.Metrics = []string{"LaunchStats"}, []string{"gpu__time_duration.sum"}
 				o.NVTXInclude, o.NVTXExclude = []string{"a/", "regex:b.*"}, []string{"c,d"}
 				o.KernelName, o.LaunchSkip, o.LaunchCount, o.FilterMode = "regex:^(a|b)$", 1, 2, "per-gpu"
-				o.TargetProcesses, o.ClockControl, o.CacheControl, o.WaitForProfilerStart = "application-only", "none", "none", true
+				o.TargetProcesses, o.ClockControl, o.CacheControl, o.ProfileFromStart = "application-only", "none", "none", false
 				o.ExtraArgs = []string{"--import-source=yes", "--section=Occupancy"}
 			},
 			func(o *Options) { o.KernelID = "::regex:^(saxpy|reduce_sum)$:^(2|4)$" },

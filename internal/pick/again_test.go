@@ -43,7 +43,7 @@ func TestCountAgainInTheOtherForm(t *testing.T) {
 				requests = append(requests, r)
 				return tt.second, nil
 			}}
-			o, used, err := c.countAgain(context.Background(), ncu.Options{NVTXInclude: tt.include, ReplayMode: tt.mode, LaunchCount: 5}, none)
+			o, used, err := c.countAgain(context.Background(), ncu.Options{NcuCLI: plan.NcuCLI{NVTXInclude: tt.include, ReplayMode: tt.mode, LaunchCount: 5}}, none)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,10 +70,11 @@ func TestCountAgainInTheOtherForm(t *testing.T) {
 // name alone has none about ranges.
 func TestAdviceDiffers(t *testing.T) {
 	seen := map[string]bool{}
-	for _, o := range []ncu.Options{
+	for _, cli := range []plan.NcuCLI{
 		{ReplayMode: plan.ReplayKernel, NVTXInclude: []string{"decode/"}}, {ReplayMode: plan.ReplayKernel, KernelName: "regex:nosuch"},
 		{ReplayMode: plan.ReplayRange, NVTXInclude: []string{"decode/"}}, {ReplayMode: plan.ReplayAppRange, NVTXInclude: []string{"decode/"}},
 	} {
+		o := ncu.Options{NcuCLI: cli}
 		for _, timeline := range []bool{true, false} {
 			why := advice(&o, timeline, fact.Fact{})
 			next := message.Next(why)
@@ -94,7 +95,7 @@ func TestLadderWithoutTimeline(t *testing.T) {
 	for _, include := range []string{"decode", "decode/"} {
 		var asked []string
 		c := &Counting{
-			Base: ncu.Options{ReplayMode: plan.ReplayKernel}, Version: tool.V(2025, 3, 1), Say: func(string) {}, Save: func(*Targets) error { return nil },
+			Base: ncu.Options{NcuCLI: plan.NcuCLI{ReplayMode: plan.ReplayKernel}}, Version: tool.V(2025, 3, 1), Say: func(string) {}, Save: func(*Targets) error { return nil },
 			Count: func(_ context.Context, r Request) (capture.Outcome, error) {
 				asked = append(asked, r.Options.ReplayMode+" "+strings.Join(r.Options.NVTXInclude, " "))
 				return capture.Outcome{Kind: capture.NothingMatched}, nil

@@ -25,7 +25,7 @@ type Counting struct {
 	Nsys    plan.Nsys // how the timeline was captured
 	Ncu     plan.Ncu
 	Shown   plan.Regions  // what reports of regions show
-	Base    ncu.Options   // of every process, without a choice of launches
+	Base    ncu.Options   // of every process; launches are chosen as Ncu says
 	Version tool.Version  // of ncu
 	Program time.Duration // one unprofiled run of the workload; 0 where that is not known
 	// BriefStart and Gates: see Policy.
@@ -212,23 +212,22 @@ func configuredFilters(c plan.NcuCLI, seen []nvtx.Seen) (Filters, error) {
 	return Filters{Include: nvtx.Values(include), Exclude: nvtx.Values(exclude)}, nil
 }
 
-// AsWritten adds the filters of the configuration to the options of ncu, as far
-// as they can be told without a timeline.
-func AsWritten(o ncu.Options, c plan.NcuCLI) (ncu.Options, error) { return asWritten(o, c, nil) }
+// AsWritten gives the NVTX filters of the options in ncu's spelling, as far as they can
+// be told without a timeline.
+func AsWritten(o ncu.Options) (ncu.Options, error) { return asWritten(o, o.NcuCLI, nil) }
 
-// Launches are not numbered within a range, and those that wait for other ranks are kept
-// out where ranks are counted one by one: ncu would repeat them for ever.
+// The filters are those of c. Launches are not numbered within a range, and those that wait
+// for other ranks are kept out where ranks are counted one by one: ncu would repeat them for
+// ever.
 func asWritten(o ncu.Options, c plan.NcuCLI, seen []nvtx.Seen) (ncu.Options, error) {
 	filters, err := configuredFilters(c, seen)
 	if err != nil {
 		return o, err
 	}
 	o.NVTXInclude, o.NVTXExclude = filters.Include, filters.Exclude
-	o.KernelName, o.KernelNameBase, o.KernelID = c.KernelName, c.KernelNameBase, c.KernelID
-	o.LaunchSkip, o.LaunchCount, o.FilterMode = c.LaunchSkip, c.LaunchCount, c.FilterMode
 	if o.ReplayMode == plan.ReplayRange || o.ReplayMode == plan.ReplayAppRange { // launches are not chosen within a range
 		o.LaunchSkip, o.LaunchCount, o.FilterMode = 0, 0, ""
-	} else if o.Peers && c.KernelName == "" && c.KernelID == "" {
+	} else if o.Peers && o.KernelName == "" && o.KernelID == "" {
 		o.KernelName, o.KernelNameBase = ncu.NoCollectives, "demangled"
 	}
 	return o, nil
@@ -277,7 +276,7 @@ func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
 	ladder := c.ladder(options.NVTXInclude)
 	mode, steps := ladder.first()
 	c.saySteps(steps)
-	for first := true; mode != "" && mode != ncu.ReplayKernel; first = false {
+	for first := true; mode != "" && mode != plan.ReplayKernel; first = false {
 		ranges := asRanges(options, mode)
 		o, err := c.Count(ctx, Request{Options: ranges, Output: runs.NcuOutput(mode)})
 		if err == nil && first { // one form of the include fits all modes: it is looked for once
@@ -298,7 +297,7 @@ func (c *Counting) countByLadder(ctx context.Context) (capture.Outcome, error) {
 		}
 		mode = next
 	}
-	last := Step{Mode: ncu.ReplayKernel, Tried: true, Outcome: "last-step", Reason: because(stepLast)}
+	last := Step{Mode: plan.ReplayKernel, Tried: true, Outcome: "last-step", Reason: because(stepLast)}
 	return c.countLaunches(ctx, append(steps, last))
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -37,18 +38,18 @@ func (c LadderInput) first() (mode string, passed []Step) {
 	pass := func(mode string, code fact.Code) { passed = append(passed, Step{Mode: mode, Reason: because(code)}) }
 	switch {
 	case len(c.Regions) == 0:
-		pass(ncu.ReplayRange, stepNoRegion)
-		pass(ncu.ReplayAppRange, stepNoRegion)
+		pass(plan.ReplayRange, stepNoRegion)
+		pass(plan.ReplayAppRange, stepNoRegion)
 	case c.Graphs:
-		pass(ncu.ReplayRange, stepGraphs)
-		pass(ncu.ReplayAppRange, stepGraphs)
+		pass(plan.ReplayRange, stepGraphs)
+		pass(plan.ReplayAppRange, stepGraphs)
 	case c.Kernels == 0:
-		pass(ncu.ReplayRange, stepNoKernel)
-		pass(ncu.ReplayAppRange, stepNoKernel)
+		pass(plan.ReplayRange, stepNoKernel)
+		pass(plan.ReplayAppRange, stepNoKernel)
 	default:
-		return ncu.ReplayRange, nil
+		return plan.ReplayRange, nil
 	}
-	return ncu.ReplayKernel, passed
+	return plan.ReplayKernel, passed
 }
 
 // hopeless are verdicts that no replay mode changes.
@@ -115,13 +116,13 @@ func (c LadderInput) next(mode string, o capture.Outcome, unmeasured []string) (
 		done.Reason = because(stepFailed, append(evidence, fact.Because("what", o.What))...)
 	}
 	switch mode {
-	case ncu.ReplayRange:
+	case plan.ReplayRange:
 		if why := c.noAppRange(); !why.IsZero() {
-			return ncu.ReplayKernel, done, []Step{{Mode: ncu.ReplayAppRange, Reason: why}}
+			return plan.ReplayKernel, done, []Step{{Mode: plan.ReplayAppRange, Reason: why}}
 		}
-		return ncu.ReplayAppRange, done, nil
-	case ncu.ReplayAppRange:
-		return ncu.ReplayKernel, done, nil
+		return plan.ReplayAppRange, done, nil
+	case plan.ReplayAppRange:
+		return plan.ReplayKernel, done, nil
 	}
 	return "", done, nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/capture"
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/ncu"
+	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -65,7 +65,7 @@ func TestLadder(t *testing.T) {
 		})
 	}
 	for _, c := range []LadderInput{{Kernels: 5}, {Regions: []string{"idle/"}}, {Regions: []string{"decode/"}, Kernels: 3, Graphs: true}} {
-		if mode, steps := c.first(); mode != ncu.ReplayKernel || len(steps) != 2 {
+		if mode, steps := c.first(); mode != plan.ReplayKernel || len(steps) != 2 {
 			t.Errorf("%+v begins with %s after %v", c, mode, steps)
 		}
 	}

@@ -12,15 +12,14 @@ import (
 func TestAsWrittenOfOneRank(t *testing.T) {
 	for _, c := range []struct {
 		base ncu.Options
-		cli  plan.NcuCLI
 		want string
 	}{
-		{ncu.Options{Peers: true, ReplayMode: ncu.ReplayKernel}, plan.NcuCLI{}, ncu.NoCollectives},
-		{ncu.Options{ReplayMode: ncu.ReplayKernel}, plan.NcuCLI{}, ""},
-		{ncu.Options{Peers: true, ReplayMode: ncu.ReplayKernel}, plan.NcuCLI{KernelName: "regex:gemm"}, "regex:gemm"},
-		{ncu.Options{Peers: true, ReplayMode: ncu.ReplayRange}, plan.NcuCLI{}, ""},
+		{ncu.Options{Peers: true, NcuCLI: plan.NcuCLI{ReplayMode: plan.ReplayKernel}}, ncu.NoCollectives},
+		{ncu.Options{NcuCLI: plan.NcuCLI{ReplayMode: plan.ReplayKernel}}, ""},
+		{ncu.Options{Peers: true, NcuCLI: plan.NcuCLI{ReplayMode: plan.ReplayKernel, KernelName: "regex:gemm"}}, "regex:gemm"},
+		{ncu.Options{Peers: true, NcuCLI: plan.NcuCLI{ReplayMode: plan.ReplayRange}}, ""},
 	} {
-		if got, err := AsWritten(c.base, c.cli); err != nil || got.KernelName != c.want {
+		if got, err := AsWritten(c.base); err != nil || got.KernelName != c.want {
 			t.Errorf("%+v: kernel name %q, %v", c, got.KernelName, err)
 		}
 	}

@@ -170,8 +170,10 @@ func TestCountedInSteps(t *testing.T) {
 	b := servedTimeline()
 	traced := Load(b.t.Attribute())
 	count := func(n plan.Ncu) (got Request, regions *RegionOptions) {
+		base := ncu.Options{NcuCLI: n.CLI, Command: []string{"true"}, Output: "run", Kill: true}
+		base.ReplayMode = plan.ReplayKernel
 		c := &Counting{
-			Ncu: n, Base: ncu.Options{Command: []string{"true"}, Output: "run", Kill: true}, Timeline: traced, Window: true, Ranges: traced.StepRanges(), Say: func(string) {},
+			Ncu: n, Base: base, Timeline: traced, Window: true, Ranges: traced.StepRanges(), Say: func(string) {},
 			Count: func(_ context.Context, r Request) (capture.Outcome, error) {
 				got = r
 				return capture.Outcome{Kind: capture.NothingMatched}, nil

@@ -255,7 +255,7 @@ func (r *Run) options(o ncu.Options, t *Targets) ncu.Options {
 	}
 	o.KernelName, o.KernelNameBase, o.KernelID = r.KernelName, r.KernelNameBase, r.KernelID
 	o.FilterMode, o.LaunchSkip, o.LaunchCount = r.FilterMode, r.LaunchSkip, r.LaunchCount
-	o.WaitForProfilerStart = o.WaitForProfilerStart || len(r.Gates) > 0
+	o.ProfileFromStart = o.ProfileFromStart && len(r.Gates) == 0
 	return o
 }
 

@@ -88,7 +88,7 @@ func TestServerGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := j.ncuOptions([]string{"/bin/true"})
-	options.WaitForProfilerStart = true
+	options.ProfileFromStart = false
 	o, err := countWith(context.Background(), j, options.Command, pick.Request{Options: options, Output: runs.NcuOutput("")}, &driven{gate: b.gate, set: b.annex.Variables(nil)})
 	if err != nil || !o.Usable {
 		t.Fatalf("%v: %s", err, inWords(o))

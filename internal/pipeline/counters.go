@@ -22,23 +22,18 @@ import (
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// ncuOptions are those of the configuration, without output and the choice of
-// launches.
+// ncuOptions are those of the configuration, without output; those that choose launches
+// are as they are written.
 // Peers tells that ranks wait for each other, so that no launch of theirs is repeated.
 func (j *job) ncuOptions(target []string) ncu.Options {
-	c := j.plan.Pipeline.Ncu.CLI
-	mode := c.ReplayMode
-	if mode == plan.ReplayAuto {
-		mode = plan.ReplayKernel
-	}
-	o := ncu.Options{
-		Command: target, Peers: workload.HasRanks(target) && !j.plan.Pipeline.Ncu.Pick.Collectives, ReplayMode: mode, Set: c.Set, Sections: c.Sections, Metrics: c.Metrics,
-		TargetProcesses: c.TargetProcesses, ClockControl: c.ClockControl, CacheControl: c.CacheControl,
-		WaitForProfilerStart: !c.ProfileFromStart, GraphProfiling: c.GraphProfiling, ConfigFile: c.ConfigFile, ExtraArgs: c.ExtraArgs,
+	n, _ := j.ncuPlan()
+	o := ncu.Options{NcuCLI: n.CLI, Command: target, Peers: workload.HasRanks(target) && !n.Pick.Collectives}
+	if o.ReplayMode == plan.ReplayAuto {
+		o.ReplayMode = plan.ReplayKernel
 	}
 	if workload.Serves(j.plan) {
 		e, _ := j.serverLine()
-		o.WaitForProfilerStart, o.Kill = o.WaitForProfilerStart || e.Profile != nil, true
+		o.ProfileFromStart, o.Kill = o.ProfileFromStart && e.Profile == nil, true
 	}
 	if j.lists != nil {
 		o.KnownSets, o.KnownSections = j.lists.Sets, j.lists.Sections
@@ -46,7 +41,7 @@ func (j *job) ncuOptions(target []string) ncu.Options {
 	return o
 }
 
-// ncuCommand is the counter capture as it is configured, before there is a
+// ncuCommands are the counter capture as it is configured, before there is a
 // timeline.
 func ncuCommands(j *job) ([]tool.Command, error) {
 	o, err := j.ncuWritten()
@@ -63,8 +58,7 @@ func (j *job) ncuWritten() (ncu.Options, error) {
 	if err != nil {
 		return ncu.Options{}, err
 	}
-	n, _ := j.ncuPlan()
-	o, err := pick.AsWritten(j.ncuOptions(target), n.CLI)
+	o, err := pick.AsWritten(j.ncuOptions(target))
 	o.Output = j.place(runs.NcuOutput(""))
 	return o, err
 }
@@ -138,7 +132,7 @@ func captureCounters(ctx context.Context, j *job) (capture.Outcome, error) {
 			Save:    func(t *pick.Targets) error { return j.store.WriteJSON(runs.TargetsName, t) },
 		}
 		if begins.gate != "" {
-			counting.Base.WaitForProfilerStart = true
+			counting.Base.ProfileFromStart = false
 		}
 		o, err := counting.Do(ctx)
 		if err != nil {

@@ -213,7 +213,7 @@ func TestCountBetweenGates(t *testing.T) {
 	}
 	gates := []pick.Gate{{Path: []string{"prefill", "mlp"}, N: 2, Open: true}, {Path: []string{"prefill", "mlp"}, N: 2, Exit: true}}
 	options := r.ncuOptions([]string{"/bin/true"})
-	options.WaitForProfilerStart = true
+	options.ProfileFromStart = false
 	o, err := countWith(context.Background(), r, options.Command, pick.Request{Options: options, Output: runs.NcuOutput(""), Gates: gates}, nil)
 	if err != nil || !o.Usable {
 		t.Fatalf("%v: %s", err, inWords(o))
