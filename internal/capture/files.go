@@ -149,17 +149,17 @@ func readLog(t Tool, path string) string {
 	// that the tail cuts.
 	from := int64(bytes.LastIndexByte(begin[:n], '\n') + 1)
 	rest := min(info.Size()-logTail-from+logKept, logMiddle)
-	return string(begin[:n]) + "\n" + spoken(t, io.NewSectionReader(f, from, rest)) + string(end[:m])
+	return string(begin[:n]) + "\n" + profilerLines(t, io.NewSectionReader(f, from, rest)) + string(end[:m])
 }
 
-// spoken keeps the lines of a stream that begin like a message of the profiler.
-func spoken(t Tool, r io.Reader) string {
+// profilerLines keeps the lines of a stream that begin like a message of the profiler.
+func profilerLines(t Tool, r io.Reader) string {
 	var kept strings.Builder
 	in := bufio.NewReaderSize(r, 64<<10)
 	times := map[int]int{}
 	for fresh := true; kept.Len() < logKept; { // fresh: a line begins here
 		line, err := in.ReadSlice('\n')
-		if word := speaks(t, line); fresh && word >= 0 && times[word] < maxSame {
+		if word := beginningOf(t, line); fresh && word >= 0 && times[word] < maxSame {
 			times[word]++
 			kept.Write(bytes.TrimRight(line, "\r\n"))
 			kept.WriteByte('\n')
@@ -176,8 +176,8 @@ func spoken(t Tool, r io.Reader) string {
 // one kind must not crowd out the others.
 const maxSame = 100
 
-// speaks says which of the words a line begins with, -1 for none.
-func speaks(t Tool, line []byte) int {
+// beginningOf says which of the words a line begins with, -1 for none.
+func beginningOf(t Tool, line []byte) int {
 	words := nsysWords
 	if t == Ncu {
 		words = ncuWords

@@ -85,7 +85,7 @@ var (
 	// With --filter-mode per-launch-config ncu 2025.3 gives launches no number.
 	ncuLaunch   = regexp.MustCompile(`^==PROF== Profiling "([^"]+)"(?: - (\d+)(?: \((\d+)/(\d+)\))?)?:`)
 	ncuPass     = regexp.MustCompile(`Application replay pass (\d+)`)
-	ncuSpeaks   = regexp.MustCompile(`^==(?:PROF|WARNING|ERROR)== (.*)`)
+	ncuMessage  = regexp.MustCompile(`^==(?:PROF|WARNING|ERROR)== (.*)`)
 	nsysPhrases = []string{
 		"Capture range ", "Generating '", "Collecting data", "Processing events", "Importer error", "WARNING:",
 		"FATAL ERROR", "Failed to ", "The target application terminated", "Waiting for termination", "Connection to ",
@@ -130,7 +130,7 @@ func (k *tracker) nsys(text string) {
 
 // ncu speaks of each launch; what the workload prints has another beginning.
 func (k *tracker) ncu(text string) {
-	m := ncuSpeaks.FindStringSubmatch(text)
+	m := ncuMessage.FindStringSubmatch(text)
 	if m == nil {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 // under ncu: what it did not count is not known, so that coverage is of what it
 // counted.
 func CountedRegions(results []Counted, o RegionOptions) *RegionReport {
-	j := &joiner{o: o, results: results, units: map[string]string{}, stands: &standing{}}
+	j := &joiner{o: o, results: results, units: map[string]string{}, stands: &representation{}}
 	for i := range results {
 		j.stands.where = append(j.stands.where, results[i].Enclosing())
 	}

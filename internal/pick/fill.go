@@ -43,7 +43,7 @@ func (c *choice) fill(t *Targets, chosen []step, plan *translation) {
 		t.Runs = append(t.Runs, r.Run)
 		t.Predicted.Launches += len(r.picks)
 	}
-	have += c.along(t, isChosen, isCounted)
+	have += c.addUnasked(t, isChosen, isCounted)
 	c.explainRoles(t)
 	t.LeftOut = c.leftOut(t.Limits, isCounted)
 	t.Trade = plan.trade
@@ -70,10 +70,10 @@ func (c *choice) reason(s step, rank int, have int64, haveIn []int64) Reason {
 		fact.Share("covered", share(haveIn[s.region], r.ns)))
 }
 
-// along adds the groups that are counted because the filters let them through,
+// addUnasked adds the groups that are counted because the filters let them through,
 // and gives their GPU time.
 // Their ranks go on after those of the chosen groups. The time is in ns.
-func (c *choice) along(t *Targets, isChosen, isCounted map[int]bool) int64 {
+func (c *choice) addUnasked(t *Targets, isChosen, isCounted map[int]bool) int64 {
 	var sum int64
 	rank := len(t.Groups)
 	for _, g := range c.byTime() {

@@ -154,18 +154,18 @@ const (
 	refineAccept = 256 // launches of one duration that are weighed
 )
 
-// A purse is what launches of other durations may cost together with the plan
+// A costLimit is what launches of other durations may cost together with the plan
 // that they are added to.
-type purse struct {
+type costLimit struct {
 	seconds float64
 	empty   fact.Code // why there is no more
 }
 
-// purse is the budget, and at most twice the plan and a further process.
-func (c *choice) purse(plan *translation) purse {
-	most := purse{2*plan.seconds + c.cost.process(), whySpread}
+// costLimit is the budget, and at most twice the plan and a further process.
+func (c *choice) costLimit(plan *translation) costLimit {
+	most := costLimit{2*plan.seconds + c.cost.process(), whySpread}
 	if limit := c.p.Budget.Seconds(); limit > 0 && limit < most.seconds {
-		return purse{limit, whyBudget}
+		return costLimit{limit, whyBudget}
 	}
 	return most
 }
@@ -178,7 +178,7 @@ func (c *choice) refine(steps []step, plan *translation) (of []step, refined *tr
 	if c.p.Alike <= 0 || len(c.guesses(plan)) == 0 {
 		return steps, plan, nil
 	}
-	most := c.purse(plan)
+	most := c.costLimit(plan)
 	best, why := c.add(plan, most, func(wants []want) *translation {
 		second, _ := c.byNumber(wants)
 		if second == nil {
@@ -216,7 +216,7 @@ type building = func([]want) (*translation, fact.Fact)
 // oneProcess counts everything in one process: the steps of a plan, and
 // of what the plan counts along as much as is needed to cover enough. Nil where
 // that cannot be done.
-func (c *choice) oneProcess(steps []step, plan *translation, most purse, build building) (one *translation, of []step, why fact.Code) {
+func (c *choice) oneProcess(steps []step, plan *translation, most costLimit, build building) (one *translation, of []step, why fact.Code) {
 	of = slices.Clone(steps)
 	for {
 		if one, why = c.allIn(groupsIn(of), most, build); one == nil || c.covers(one) || c.coversAs(one, plan) {
@@ -263,7 +263,7 @@ func (c *choice) coversAs(one, other *translation) bool {
 
 // allIn takes the typical launches and those of other durations in one process;
 // nil where that cannot be done at the price.
-func (c *choice) allIn(groups []int, most purse, build building) (t *translation, why fact.Code) {
+func (c *choice) allIn(groups []int, most costLimit, build building) (t *translation, why fact.Code) {
 	all := c.typicalWants(groups)
 	if c.p.Slowest {
 		all = append(all, c.slowestWants(groups)...)
@@ -309,7 +309,7 @@ func (c *choice) excess(plan *translation) (sum float64) {
 // add counts launches beside those of a plan, as build tells ncu, until little
 // enough is left to guesses. Why says what else ended it; nil is a plan that
 // cannot be made.
-func (c *choice) add(plan *translation, most purse, build func([]want) *translation) (best *translation, why fact.Code) {
+func (c *choice) add(plan *translation, most costLimit, build func([]want) *translation) (best *translation, why fact.Code) {
 	var wants []want
 	for range refineRounds {
 		more := c.further(cmp.Or(best, plan))
@@ -333,9 +333,9 @@ func (c *choice) add(plan *translation, most purse, build func([]want) *translat
 	return best, whyByNumber
 }
 
-// largest builds a plan with as many of the wants as the purse pays for, n of
+// largest builds a plan with as many of the wants as the limit pays for, n of
 // them. Built says whether any plan could be made at all.
-func (c *choice) largest(wants []want, most purse, build func([]want) *translation) (best *translation, n int, built bool) {
+func (c *choice) largest(wants []want, most costLimit, build func([]want) *translation) (best *translation, n int, built bool) {
 	sort.Search(len(wants), func(left int) bool {
 		t := build(wants[:len(wants)-left])
 		if t == nil {

@@ -19,7 +19,7 @@ func Regions(l *Launches, results []Counted, v *Verification, o RegionOptions) (
 		return nil, err
 	}
 	o.Aggregate = o.Aggregate || l.oneProcess()
-	j := &joiner{l: l, o: o, results: results, stands: stand(l, results, v), units: map[string]string{}}
+	j := &joiner{l: l, o: o, results: results, stands: findRepresentatives(l, results, v), units: map[string]string{}}
 	if err := j.choose(); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ type joiner struct {
 	values    []map[string]float64 // by result
 	units     map[string]string
 	metrics   []string
-	stands    *standing
+	stands    *representation
 	kept      []bool // by group: the patterns keep it
 	nodes     []timeline.Region
 	shown     map[uint32]bool
@@ -174,9 +174,9 @@ func (j *joiner) add() {
 // An account is where launches of one group, place and queue are added up: a part
 // of a region.
 type account struct {
-	part     *partSum
-	group    *groupSum // nil where patterns leave the group out
-	speakers []speaker
+	part            *partSum
+	group           *groupSum // nil where patterns leave the group out
+	representatives []representative
 }
 
 // add enters a launch. A group that is left out of the reports is counted as cut.
@@ -186,7 +186,7 @@ func (a *account) add(ns int64) {
 		a.part.cutNS += ns
 		return
 	}
-	a.group.add(ns, a.speakers)
+	a.group.add(ns, a.representatives)
 }
 
 // accounts lists where launches of a group are added up.
@@ -212,7 +212,7 @@ func (j *joiner) accountsOf(node uint32, group int, q *timeline.Queue, exclusive
 	if j.o.Aggregate {
 		keys = append(keys, partKey{node, scopeAll, 0, exclusive})
 	}
-	speakers := j.stands.of(group, j.nodes[node-1].Path, exclusive)
+	representatives := j.stands.of(group, j.nodes[node-1].Path, exclusive)
 	for n, k := range keys {
 		s := j.sums[k]
 		if s == nil {
@@ -228,10 +228,10 @@ func (j *joiner) accountsOf(node uint32, group int, q *timeline.Queue, exclusive
 		if j.oneProcess && n > 0 {
 			continue
 		}
-		a := account{part: s, speakers: speakers}
+		a := account{part: s, representatives: representatives}
 		if j.kept[group] {
 			if a.group = s.groups[group]; a.group == nil {
-				a.group = &groupSum{by: make([]weight, len(speakers))}
+				a.group = &groupSum{by: make([]weight, len(representatives))}
 				s.groups[group] = a.group
 			}
 		}
@@ -323,12 +323,12 @@ func (j *joiner) sum(k partKey, path string) RegionSums {
 		return cmp.Or(cmp.Compare(s.groups[y].ns, s.groups[x].ns), cmp.Compare(j.l.groups[x].id, j.l.groups[y].id))
 	})
 	for _, g := range groups {
-		sum, speakers := s.groups[g], j.stands.of(g, path, k.exclusive)
-		sum.settle(speakers)
-		if len(speakers) > 0 {
+		sum, representatives := s.groups[g], j.stands.of(g, path, k.exclusive)
+		sum.settle(representatives)
+		if len(representatives) > 0 {
 			out.CountedGroups++
 			out.CountedNS += sum.ns
-			out.ElsewhereNS += sum.elsewhere(speakers)
+			out.ElsewhereNS += sum.elsewhere(representatives)
 			out.ScaledNS += sum.scaledNS
 		}
 	}

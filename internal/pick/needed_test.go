@@ -89,7 +89,7 @@ func TestForesee(t *testing.T) {
 }
 
 func TestNeeded(t *testing.T) {
-	r := Run{Planned: []Planned{{Group: "a", Role: RoleTypical, Launch: Launch{ID: 7}}, {Group: "b", Role: RoleAlong}}}
+	r := Run{Planned: []Planned{{Group: "a", Role: RoleTypical, Launch: Launch{ID: 7}}, {Group: "b", Role: RoleUnasked}}}
 	v := &Verification{Matches: []Match{{Group: "a", Verdict: Sound}}}
 	if r.needed(v) {
 		t.Error("everything was counted already")

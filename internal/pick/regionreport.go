@@ -8,7 +8,7 @@ type RegionReport struct {
 	// Unmatched are regions that never opened and patterns that matched nothing.
 	Unmatched []Unmatched
 
-	stands *standing
+	stands *representation
 }
 
 // Stand calls fn with each of the counted launches that stand for the launch of

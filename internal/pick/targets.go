@@ -236,7 +236,7 @@ func (r *Run) needed(v *Verification) bool {
 	}
 	return slices.ContainsFunc(r.Planned, func(p Planned) bool {
 		switch p.Role {
-		case RoleAlong:
+		case RoleUnasked:
 			return false
 		case RoleSlowest, RoleOther:
 			return !met[p.ID]
@@ -264,7 +264,7 @@ func (r *Run) options(o ncu.Options, t *Targets) ncu.Options {
 func (r *Run) kernels(t *Targets, along bool) map[string]int {
 	out := map[string]int{}
 	for _, p := range r.Planned {
-		if g := t.group(p.Group); g != nil && (along || p.Role != RoleAlong) {
+		if g := t.group(p.Group); g != nil && (along || p.Role != RoleUnasked) {
 			out[(&names{mangled: g.Mangled, demangled: g.Demangled, function: g.Function}).in(r.KernelNameBase)]++
 		}
 	}
@@ -277,7 +277,7 @@ const (
 	RoleSame    = "same-configuration" // of the group, but not typical
 	RoleSlowest = "slowest"
 	RoleOther   = "other-duration" // for launches that no typical one is like
-	RoleAlong   = "along"          // not asked for: the filter lets it through
+	RoleUnasked = "along"          // not asked for: the filter lets it through
 )
 
 // A Planned is a launch that ncu will count.

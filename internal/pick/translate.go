@@ -260,7 +260,7 @@ func partsOf(f ncu.Filter) fact.StoredList {
 func (c *choice) roleOf(launch int, chosen map[int]bool) string {
 	switch {
 	case !chosen[c.l.group(launch)]:
-		return RoleAlong
+		return RoleUnasked
 	case c.isTypical(launch):
 		return RoleTypical
 	}

@@ -310,7 +310,7 @@ func (v *verifier) missing() {
 func (v *Verification) typical() map[string]bool {
 	got := map[string]bool{}
 	for _, m := range v.Matches {
-		if m.usable() && (m.Role == RoleTypical || m.Role == RoleAlong || m.Role == "") {
+		if m.usable() && (m.Role == RoleTypical || m.Role == RoleUnasked || m.Role == "") {
 			got[m.Group] = true
 		}
 	}

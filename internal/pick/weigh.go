@@ -2,26 +2,26 @@ package pick
 
 import "math"
 
-// groupSum is a group within a part, and how much of it each of its speakers
+// groupSum is a group within a part, and how much of it each of its representatives
 // stands for.
 type groupSum struct {
 	launches int
 	ns       int64
-	by       []weight // by the speakers of the group in the region
+	by       []weight // by the representatives of the group in the region
 	scaledNS int64    // of launches whose values are taken by their time
 }
 
-// A weight is how much of a group one counted launch speaks for.
+// A weight is how much of a group one counted launch stand for.
 type weight struct {
 	times float64 // launches, those of other durations by their time
 	ns    float64
 }
 
-// add enters a launch of ns, split among the counted launches that speak for it.
-func (g *groupSum) add(ns int64, speakers []speaker) {
+// add enters a launch of ns, split among the counted launches that stand for it.
+func (g *groupSum) add(ns int64, representatives []representative) {
 	g.launches++
 	g.ns += ns
-	weigh(speakers, ns, func(i int, part, times float64) {
+	weigh(representatives, ns, func(i int, part, times float64) {
 		g.by[i].times += part * times
 		g.by[i].ns += part * float64(ns)
 		if times != 1 {
@@ -30,10 +30,10 @@ func (g *groupSum) add(ns int64, speakers []speaker) {
 	})
 }
 
-// settle lets results speak for themselves alone where each launch was counted.
-func (g *groupSum) settle(speakers []speaker) {
+// settle lets results stand for themselves alone where each launch was counted.
+func (g *groupSum) settle(representatives []representative) {
 	n := 0
-	for _, p := range speakers {
+	for _, p := range representatives {
 		if p.here {
 			n += len(p.results)
 		}
@@ -42,7 +42,7 @@ func (g *groupSum) settle(speakers []speaker) {
 		return
 	}
 	g.scaledNS = 0
-	for i, p := range speakers {
+	for i, p := range representatives {
 		g.by[i] = weight{}
 		if p.here {
 			g.by[i] = weight{float64(len(p.results)), float64(g.ns) * float64(len(p.results)) / float64(n)}
@@ -50,10 +50,10 @@ func (g *groupSum) settle(speakers []speaker) {
 	}
 }
 
-// elsewhere is the time for which results from other regions speak.
-func (g *groupSum) elsewhere(speakers []speaker) int64 {
+// elsewhere is the time that results from other regions stand for.
+func (g *groupSum) elsewhere(representatives []representative) int64 {
 	here := 0.0
-	for i, p := range speakers {
+	for i, p := range representatives {
 		if p.here {
 			here += g.by[i].ns
 		}
@@ -92,16 +92,16 @@ func (j *joiner) metric(name, path string, own bool, groups []int, s *partSum, t
 }
 
 // over adds a metric up over the launches of a group.
-func (j *joiner) over(name, how string, speakers []speaker, by []weight) (float64, bool) {
+func (j *joiner) over(name, how string, representatives []representative, by []weight) (float64, bool) {
 	sum, have := 0.0, false
-	for i := range speakers {
+	for i := range representatives {
 		if by[i] == (weight{}) {
 			continue
 		}
-		value, times, ok := j.valueOf(name, speakers, i)
+		value, times, ok := j.valueOf(name, representatives, i)
 		switch {
 		case !ok:
-			return 0, false // nobody has it
+			return 0, false // no result has it
 		case how == HowSum:
 			sum += value * times * by[i].times
 		default:
@@ -112,14 +112,14 @@ func (j *joiner) over(name, how string, speakers []speaker, by []weight) (float6
 	return sum, have
 }
 
-// valueOf is the value of a metric by a speaker. Where its results lack it, the
-// nearest that has it speaks, and an additive value counts times.
-func (j *joiner) valueOf(name string, speakers []speaker, i int) (value, times float64, ok bool) {
-	if value, ok = j.mean(name, speakers[i].results); ok {
+// valueOf is the value of a metric by a representative. Where its results lack it, the
+// nearest one that has it stands in, and an additive value counts times.
+func (j *joiner) valueOf(name string, representatives []representative, i int) (value, times float64, ok bool) {
+	if value, ok = j.mean(name, representatives[i].results); ok {
 		return value, 1, true
 	}
-	var others []speaker
-	for _, p := range speakers {
+	var others []representative
+	for _, p := range representatives {
 		if _, has := j.mean(name, p.results); has {
 			others = append(others, p)
 		}
@@ -127,9 +127,9 @@ func (j *joiner) valueOf(name string, speakers []speaker, i int) (value, times f
 	if len(others) == 0 {
 		return 0, 0, false
 	}
-	p := others[nearest(others, speakers[i].ns)]
+	p := others[nearest(others, representatives[i].ns)]
 	value, _ = j.mean(name, p.results)
-	return value, ratio(speakers[i].ns, p.ns), true
+	return value, ratio(representatives[i].ns, p.ns), true
 }
 
 // mean is over the results that have the metric; false where none has.

@@ -33,7 +33,7 @@ func TestCodesOnly(t *testing.T) {
 func shapeOfRun(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	o := sessions(t, alone...)
+	o := sessions(t, withoutProfilers...)
 	told := 0
 	o.Say = func(string) { told++ }
 	report, err := Examine(context.Background(), o)

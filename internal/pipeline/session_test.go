@@ -23,8 +23,8 @@ import (
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// alone are overrides for a machine without a GPU: sessions without a profiler.
-var alone = []string{"device=cpu", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false", "pipeline.torch_profiler.activities=[cpu]"}
+// withoutProfilers are overrides for a machine without a GPU: sessions without a profiler.
+var withoutProfilers = []string{"device=cpu", "pipeline.nsys.enable=false", "pipeline.ncu.enable=false", "pipeline.torch_profiler.activities=[cpu]"}
 
 // sessions are the options of a run of a shipped program under the stand-in
 // for Python.
@@ -107,7 +107,7 @@ func TestSessions(t *testing.T) {
 	t.Setenv("FAKE_PREFILL", fmt.Sprint(prefill+prefill/500))
 	t.Setenv("FAKE_DECODE", fmt.Sprint(decode))
 	t.Setenv("FAKE_PARAMETERS", fmt.Sprint(parameters))
-	s := runSessions(t, append(alone, "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.unprofiled.repeats=2")...)
+	s := runSessions(t, append(withoutProfilers, "pipeline.direct_inference.enable=true", "pipeline.static_analysis.torch_flop_counter=true", "pipeline.unprofiled.repeats=2")...)
 	for _, name := range []string{"unprofiled", "static_analysis", "direct_inference", "torch_profiler", "torch_flops"} {
 		if st := stepOf(t, s, name); st.State != runs.StateDone || st.Outcome.Kind != capture.Captured {
 			t.Errorf("%s: %s, %s", name, st.State, inWords(st.Outcome))
@@ -177,7 +177,7 @@ func TestSessionFails(t *testing.T) {
 		t.Run(c.how+c.partial, func(t *testing.T) {
 			t.Setenv("FAKE_FAILS", c.how)
 			t.Setenv("FAKE_PARTIAL", c.partial)
-			s := runSessions(t, alone...)
+			s := runSessions(t, withoutProfilers...)
 			st := stepOf(t, s, "unprofiled")
 			if st.State != runs.StateFailed || st.Outcome.Kind != c.kind || message.Next(st.Outcome.Cause) == "" {
 				t.Errorf("%s, %s", st.State, inWords(st.Outcome))
@@ -204,7 +204,7 @@ func TestSessionFails(t *testing.T) {
 func TestLaterSessionFails(t *testing.T) {
 	t.Setenv("FAKE_FAILS", "exception")
 	t.Setenv("FAKE_FAILS_IN", "torch_profiler")
-	s := runSessions(t, alone...)
+	s := runSessions(t, withoutProfilers...)
 	if st := stepOf(t, s, "unprofiled"); st.State != runs.StateDone {
 		t.Errorf("baseline: %s", inWords(st.Outcome))
 	}
@@ -222,7 +222,7 @@ func TestLaterSessionFails(t *testing.T) {
 func TestMissingPackages(t *testing.T) {
 	for _, name := range []string{"torch", "transformers", "torch transformers"} {
 		t.Setenv("FAKE_MISSING", name)
-		o := sessions(t, alone...)
+		o := sessions(t, withoutProfilers...)
 		report, err := Examine(context.Background(), o)
 		if want := strings.Count(name, " ") + 1; err != nil || report.Count("blocker") != want {
 			t.Errorf("%s: %d blockers, %v", name, report.Count("blocker"), err)
@@ -246,10 +246,10 @@ func TestMissingPackages(t *testing.T) {
 		}
 	}
 	t.Setenv("FAKE_MISSING", "transformers")
-	if _, err := Run(context.Background(), sessions(t, append(alone, "workload=resnet")...)); err != nil {
-		t.Errorf("resnet needs torch alone: %v", err)
+	if _, err := Run(context.Background(), sessions(t, append(withoutProfilers, "workload=resnet")...)); err != nil {
+		t.Errorf("resnet needs torch withoutProfilers: %v", err)
 	}
-	o := sessions(t, append(alone, "pipeline.workload.python=/nosuch/python3")...)
+	o := sessions(t, append(withoutProfilers, "pipeline.workload.python=/nosuch/python3")...)
 	if _, err := Run(context.Background(), o); err == nil {
 		t.Error("an interpreter that is not there was used")
 	}
@@ -257,7 +257,7 @@ func TestMissingPackages(t *testing.T) {
 
 // TestImageFlops: the tokens of the image are part of the prompt that ran.
 func TestImageFlops(t *testing.T) {
-	s := runSessions(t, append(alone, "workload=vlm", "model.image_size=768", "pipeline.torch_profiler.enable=false")...)
+	s := runSessions(t, append(withoutProfilers, "workload=vlm", "model.image_size=768", "pipeline.torch_profiler.enable=false")...)
 	var report flops.Report
 	readJSON(t, filepath.Join(s.Dir, runs.FlopsReport), &report)
 	if report.Shape.Tokens != 512 || report.Shape.Prompt != 512-145 || report.Shape.Images != 1 || len(report.Stages) != 5 {
@@ -267,7 +267,7 @@ func TestImageFlops(t *testing.T) {
 
 // TestUncountable: a model whose FLOPs cannot be told costs no run.
 func TestUncountable(t *testing.T) {
-	s := runSessions(t, append(alone, "pipeline.torch_profiler.enable=false", "~model.config.hidden_size")...)
+	s := runSessions(t, append(withoutProfilers, "pipeline.torch_profiler.enable=false", "~model.config.hidden_size")...)
 	st := stepOf(t, s, "static_analysis")
 	if st.State != runs.StateDone || st.Outcome.Kind != capture.MissingData || !strings.Contains(message.Text(st.Outcome.What), "no hidden_size") {
 		t.Errorf("%s: %s", st.State, inWords(st.Outcome))
@@ -280,7 +280,7 @@ func TestOperatorsFollow(t *testing.T) {
 	for follows, started := range map[string]bool{"well": false, "crash": true, "": true} {
 		t.Run("follows "+follows, func(t *testing.T) {
 			t.Setenv("FAKE_FOLLOWS", follows)
-			s, err := Run(context.Background(), sessions(t, alone...))
+			s, err := Run(context.Background(), sessions(t, withoutProfilers...))
 			if err != nil || s.Status != runs.StatusDone {
 				t.Fatalf("%+v, %v", s, err)
 			}
@@ -303,7 +303,7 @@ func TestOperatorsFollow(t *testing.T) {
 }
 
 func TestDryRunSessions(t *testing.T) {
-	lines, err := DryRun(context.Background(), sessions(t, append(alone, "pipeline.direct_inference.enable=true")...))
+	lines, err := DryRun(context.Background(), sessions(t, append(withoutProfilers, "pipeline.direct_inference.enable=true")...))
 	if err != nil || len(lines) != 2 { // operators follow the unprofiled run
 		t.Fatalf("%q, %v", lines, err)
 	}

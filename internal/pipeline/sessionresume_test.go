@@ -17,7 +17,7 @@ import (
 
 // TestResumeSessions: what an earlier attempt left is set aside.
 func TestResumeSessions(t *testing.T) {
-	o := sessions(t, alone...)
+	o := sessions(t, withoutProfilers...)
 	t.Setenv("FAKE_FAILS", "exception")
 	s, err := Run(context.Background(), o)
 	if err != nil || s.Status != runs.StatusFailed {
@@ -41,7 +41,7 @@ func TestResumeSessions(t *testing.T) {
 // TestResumeWhatIsNeeded: a step that failed is done again with what needs it,
 // and nothing else.
 func TestResumeWhatIsNeeded(t *testing.T) {
-	o := sessions(t, append(alone, "pipeline.static_analysis.torch_flop_counter=true", "dataset.sampling.randomize=true")...)
+	o := sessions(t, append(withoutProfilers, "pipeline.static_analysis.torch_flop_counter=true", "dataset.sampling.randomize=true")...)
 	t.Setenv("FAKE_FAILS", "exception")
 	t.Setenv("FAKE_FAILS_IN", plan.StepTorchProfiler)
 	s, err := Run(context.Background(), o)
@@ -75,7 +75,7 @@ func TestResumeWhatIsNeeded(t *testing.T) {
 // TestStoredPlan: the plan and the configuration are there before the name of
 // the run is told, and hold no secret.
 func TestStoredPlan(t *testing.T) {
-	o := sessions(t, append(alone, "+pipeline.workload.env={MY_PASSWORD: sesame, OTHER: plain}")...)
+	o := sessions(t, append(withoutProfilers, "+pipeline.workload.env={MY_PASSWORD: sesame, OTHER: plain}")...)
 	told := false
 	o.Say = func(line string) {
 		dir, ok := strings.CutPrefix(line, "run: ")
@@ -110,7 +110,7 @@ func TestStoredPlan(t *testing.T) {
 // TestResumeLeavesNothingStale: a run that goes on has no report of what was
 // before, and one that is refused stays as it was.
 func TestResumeLeavesNothingStale(t *testing.T) {
-	o := sessions(t, alone...)
+	o := sessions(t, withoutProfilers...)
 	s, err := Run(context.Background(), o)
 	if err != nil || s.Status != runs.StatusDone || s.Result == nil {
 		t.Fatalf("%+v, %v", s, err)
@@ -152,7 +152,7 @@ func TestResumeLeavesNothingStale(t *testing.T) {
 // TestReplaySessions: a recording carries what the analysis reads, and a run
 // that was resumed can be played.
 func TestReplaySessions(t *testing.T) {
-	o := sessions(t, append(alone, "infer.repeats=2")...)
+	o := sessions(t, append(withoutProfilers, "infer.repeats=2")...)
 	t.Setenv("FAKE_FAILS", "exception")
 	t.Setenv("FAKE_FAILS_IN", "torch_profiler")
 	s, err := Run(context.Background(), o)
@@ -186,7 +186,7 @@ func TestReplaySessions(t *testing.T) {
 
 // TestUnwrittenReport: reports that could not be written are not announced.
 func TestUnwrittenReport(t *testing.T) {
-	o := sessions(t, alone...)
+	o := sessions(t, withoutProfilers...)
 	o.Say = func(line string) {
 		if line == "report: started" { // a folder where the result should go
 			if err := os.MkdirAll(filepath.Join(o.Dir, runs.ResultName, "x"), 0o777); err != nil {
@@ -206,7 +206,7 @@ func TestUnwrittenReport(t *testing.T) {
 // TestRewrite: an analysis that is made again leaves nothing of the one before,
 // and the manifest knows its files.
 func TestRewrite(t *testing.T) {
-	s := runSessions(t, alone...)
+	s := runSessions(t, withoutProfilers...)
 	stale := filepath.Join(s.Dir, "ncu/regions", "gone", "report.md")
 	if err := os.MkdirAll(filepath.Dir(stale), 0o777); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -232,9 +231,9 @@ func (c *counted) untilReady(ctx context.Context, limit time.Duration) error {
 
 // switchProfiler calls an endpoint of the server. The answer may wait for ncu.
 func (c *counted) switchProfiler(ctx context.Context, url, body string, limit time.Duration) {
-	status, said, err := Call(ctx, http.MethodPost, url, body, limit)
+	status, answer, err := Call(ctx, http.MethodPost, url, body, limit)
 	if ctx.Err() == nil && (err != nil || status != http.StatusOK) {
-		params := []fact.Param{fact.Name("url", url), fact.Count("status", status), fact.Vendor("answer", tool.Quote(said))}
+		params := []fact.Param{fact.Name("url", url), fact.Count("status", status), fact.Vendor("answer", tool.Quote(answer))}
 		if err != nil {
 			params = append(params, fact.Error("error", err))
 		}
@@ -281,7 +280,7 @@ func (c *counted) end(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if !signalHolder(Address(c.Base), s.signal) {
+		if !signalHolder(c.Base, s.signal) {
 			break
 		}
 		select {
@@ -293,14 +292,10 @@ func (c *counted) end(ctx context.Context) {
 	c.giveUp(tool.ErrTimedOut)
 }
 
-// signalHolder sends a signal to the process that listens on an address, which ncu
+// signalHolder sends a signal to the process that listens on the port of a URL, which ncu
 // started; false where none does.
-func signalHolder(address string, signal syscall.Signal) bool {
-	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
-	if err != nil {
-		return false
-	}
-	p, ok := tool.PortHolder(port)
+func signalHolder(url string, signal syscall.Signal) bool {
+	p, ok := portHolderOf(url)
 	if !ok {
 		return false
 	}

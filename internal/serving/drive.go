@@ -99,8 +99,8 @@ func (s *served) healthy() error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", errLoad, err)
 		}
-		said := strings.Join(s.loader.Output(), "\n")
-		return fmt.Errorf("%w: the command ended with %s before the last window: %s", errLoad, ended.Exit, said[strings.LastIndexByte(said, '\n')+1:])
+		printed := strings.Join(s.loader.Output(), "\n")
+		return fmt.Errorf("%w: the command ended with %s before the last window: %s", errLoad, ended.Exit, printed[strings.LastIndexByte(printed, '\n')+1:])
 	}
 	return nil
 }
@@ -189,8 +189,7 @@ func (s *served) failedLoad(ctx context.Context, err error) {
 		s.fail(o)
 		return
 	}
-	var none *errNoTraffic
-	if errors.As(err, &none) && ctx.Err() == nil && !s.server.Died() {
+	if errors.Is(err, errNoTraffic) && ctx.Err() == nil && !s.server.Died() {
 		o := capture.Verdict(capture.LoadFailed, fact.New(noTraffic, fact.NS("limit", s.Load.Wait), fact.Name("url", s.Base)))
 		o.Cause = fact.New(causeNoTraffic)
 		s.fail(o)

@@ -28,22 +28,29 @@ func Address(text string) string {
 // started, and who: "" where that cannot be told.
 // It only looks: the port may be taken a moment later.
 func Taken(ctx context.Context, text string) (holder string, taken bool) {
-	address := Address(text)
-	if dial(ctx, address) != nil {
+	if dial(ctx, Address(text)) != nil {
 		return "", false
 	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", true
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		return "", true
-	}
-	if p, ok := tool.PortHolder(number); ok {
+	if p, ok := portHolderOf(text); ok {
 		return p.String(), true
 	}
 	return "", true
+}
+
+// portOf is the port of a URL; 0 where it names none.
+func portOf(url string) int {
+	_, port, _ := net.SplitHostPort(Address(url))
+	n, _ := strconv.Atoi(port)
+	return n
+}
+
+// portHolderOf is the process that listens on the port of a URL; false where none does,
+// or that cannot be told.
+func portHolderOf(url string) (tool.Process, bool) {
+	if n := portOf(url); n > 0 {
+		return tool.PortHolder(n)
+	}
+	return tool.Process{}, false
 }
 
 // dial waits a second at most.

@@ -169,8 +169,8 @@ func (s *served) death() capture.Outcome {
 
 // quoted adds what the server printed last.
 func (s *served) quoted(o capture.Outcome) capture.Outcome {
-	if said := s.server.Output(); len(said) > 0 {
-		o.Evidence = fact.New(capture.ToolPrinted, fact.Vendor(capture.VendorText, tool.Quote(said[len(said)-1])))
+	if lines := s.server.Output(); len(lines) > 0 {
+		o.Evidence = fact.New(capture.ToolPrinted, fact.Vendor(capture.VendorText, tool.Quote(lines[len(lines)-1])))
 	}
 	code := causeServer
 	if o.Kind == capture.NotReady {

@@ -2,9 +2,7 @@ package serving
 
 import (
 	"context"
-	"fmt"
-	"net"
-	"strconv"
+	"errors"
 	"time"
 
 	"github.com/deepprof/deepprof/internal/fact"
@@ -14,27 +12,15 @@ import (
 )
 
 // errNoTraffic says that nobody sent requests.
-type errNoTraffic struct {
-	url   string
-	limit time.Duration
-}
-
-func (e *errNoTraffic) Error() string {
-	return fmt.Sprintf("no request came to %s from outside within %s", e.url, e.limit)
-}
+var errNoTraffic = errors.New("no request came from outside")
 
 // connections counts those that are open to the server; false where that cannot be
 // told. A request of a client is one for as long as it is answered.
 func (s *Setup) connections() (int, bool) {
-	_, port, err := net.SplitHostPort(Address(s.Base))
-	if err != nil {
-		return 0, false
+	if n := portOf(s.Base); n > 0 {
+		return tool.Connections(n)
 	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		return 0, false
-	}
-	return tool.Connections(number)
+	return 0, false
 }
 
 // awaitTraffic waits until requests come from outside: the server makes steps, where
@@ -61,7 +47,7 @@ func (s *served) awaitTraffic(ctx context.Context) error {
 			}
 		}
 	}
-	return &errNoTraffic{s.Base, s.Load.Wait}
+	return errNoTraffic
 }
 
 // stepped tells whether the server has made steps since its counter stood at first;

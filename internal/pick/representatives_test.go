@@ -136,14 +136,14 @@ func TestLaunchesOfOtherDurations(t *testing.T) {
 		if sums.ScaledNS != test.scaled {
 			t.Errorf("%s: %d ns by time, want %d", test.name, sums.ScaledNS, test.scaled)
 		}
-		if amount, scaled := stood(r, test.results, l, root); math.Abs(amount-got.Value) > 1e-9*test.want || scaled != test.scaled {
+		if amount, scaled := sumByLaunch(r, test.results, l, root); math.Abs(amount-got.Value) > 1e-9*test.want || scaled != test.scaled {
 			t.Errorf("%s: launch by launch %g and %d ns, in the region %g", test.name, amount, scaled, got.Value)
 		}
 	}
 }
 
-// stood adds the bytes of launches up one by one, by Stand.
-func stood(r *RegionReport, results []Counted, l *Launches, path string) (float64, int64) {
+// sumByLaunch adds the bytes of launches up one by one, by Stand.
+func sumByLaunch(r *RegionReport, results []Counted, l *Launches, path string) (float64, int64) {
 	sum, scaledNS := 0.0, int64(0)
 	for i := range l.t.Kernels {
 		byTime := false
@@ -179,7 +179,7 @@ func TestScaledRegionsAddUp(t *testing.T) {
 		gemm("prefill/attn", 9700, MetricValue{bytesMetric, "byte", 100}, MetricValue{busyMetric, "%", 40}),
 		gemm("prefill/mlp", 20000, MetricValue{busyMetric, "%", 70}), // bytes were not asked for
 	}
-	r := regionsOf(t, l, results, matched(l, Match{Role: RoleTypical, TimelineNS: 9200}, Match{Role: RoleAlong, TimelineNS: 19300}))
+	r := regionsOf(t, l, results, matched(l, Match{Role: RoleTypical, TimelineNS: 9200}, Match{Role: RoleUnasked, TimelineNS: 19300}))
 	whole := region(t, r, "prefill").Parts[0]
 	attn, mlp := &region(t, r, "prefill/attn").Parts[0].Inclusive, &region(t, r, "prefill/mlp").Parts[0].Inclusive
 	parts := metricOf(t, attn, bytesMetric).Value + metricOf(t, mlp, bytesMetric).Value + metricOf(t, &whole.Exclusive, bytesMetric).Value

@@ -24,25 +24,25 @@ func Alike(ns, other int64) bool {
 	return float64(max(ns-other, other-ns)) <= max(alikeNS, alikeShare*float64(other))
 }
 
-// A speaker is what was counted of launches that last equally long: results
+// A representative is what was counted of launches that last equally long: results
 // that stand for a group.
-type speaker struct {
+type representative struct {
 	results []int
 	ns      int64 // of the launch in the timeline
 	rank    int
 	here    bool // counted in the region that is asked about
 }
 
-// standing tells which results stand for which launches of the timeline.
-type standing struct {
+// A representation tells which results stand for which launches of the timeline.
+type representation struct {
 	l       *Launches
-	groups  map[int][]speaker        // none of them here
-	where   []map[string]bool        // by result: the regions around it
-	within  []map[string]bool        // by result: the innermost of them
-	groupOf []uint32                 // by kernel of the timeline
-	known   map[standKey][][]speaker // by group; nil as long as nobody asked
-	last    standKey                 // those of one region are asked for in a row
-	ofLast  [][]speaker
+	groups  map[int][]representative        // none of them here
+	where   []map[string]bool               // by result: the regions around it
+	within  []map[string]bool               // by result: the innermost of them
+	groupOf []uint32                        // by kernel of the timeline
+	known   map[standKey][][]representative // by group; nil as long as nobody asked
+	last    standKey                        // those of one region are asked for in a row
+	ofLast  [][]representative
 }
 
 // A standKey is a region, with or without the ranges below it.
@@ -52,12 +52,12 @@ type standKey struct {
 }
 
 // ranks prefer typical launches, and any to the slowest.
-var ranks = map[string]int{RoleTypical: 4, RoleSame: 3, RoleOther: 3, RoleAlong: 3, "": 2, RoleSlowest: 1}
+var ranks = map[string]int{RoleTypical: 4, RoleSame: 3, RoleOther: 3, RoleUnasked: 3, "": 2, RoleSlowest: 1}
 
-// stand finds for each group the counted launches that may speak for it, by what the
+// findRepresentatives finds for each group the counted launches that may stand for it, by what the
 // verification says of them.
-func stand(l *Launches, results []Counted, v *Verification) *standing {
-	s := &standing{l: l, groups: map[int][]speaker{}, where: make([]map[string]bool, len(results)), within: make([]map[string]bool, len(results)), known: map[standKey][][]speaker{}}
+func findRepresentatives(l *Launches, results []Counted, v *Verification) *representation {
+	s := &representation{l: l, groups: map[int][]representative{}, where: make([]map[string]bool, len(results)), within: make([]map[string]bool, len(results)), known: map[standKey][][]representative{}}
 	for i := range results {
 		s.where[i], s.within[i] = results[i].Enclosing(), map[string]bool{}
 		for _, path := range results[i].Paths() {
@@ -78,13 +78,13 @@ func stand(l *Launches, results []Counted, v *Verification) *standing {
 		if !ok || !m.usable() || m.Result >= len(results) {
 			continue
 		}
-		s.groups[g] = addSpeaker(s.groups[g], speaker{results: []int{m.Result}, ns: times.of(g, &m, &results[m.Result]), rank: ranks[m.Role]})
+		s.groups[g] = addRepresentative(s.groups[g], representative{results: []int{m.Result}, ns: times.of(g, &m, &results[m.Result]), rank: ranks[m.Role]})
 	}
 	return s
 }
 
-// addSpeaker joins a speaker to one that says the same of the same launches.
-func addSpeaker(list []speaker, add speaker) []speaker {
+// addRepresentative joins a representative to one of the same duration, rank and place.
+func addRepresentative(list []representative, add representative) []representative {
 	for i := range list {
 		if p := &list[i]; p.ns == add.ns && p.rank == add.rank && p.here == add.here {
 			p.results = append(p.results, add.results...)
@@ -94,15 +94,15 @@ func addSpeaker(list []speaker, add speaker) []speaker {
 	return append(list, add)
 }
 
-// of lists the speakers of a group, those counted in a region first, then by
+// of lists the representatives of a group, those counted in a region first, then by
 // rank. For the launches outside nested regions (own), what was counted in
 // nested ones is from elsewhere.
-func (s *standing) of(g int, path string, own bool) []speaker {
+func (s *representation) of(g int, path string, own bool) []representative {
 	key := standKey{path, own}
 	if s.ofLast == nil || key != s.last {
 		byGroup, ok := s.known[key]
 		if !ok {
-			byGroup = make([][]speaker, len(s.l.groups))
+			byGroup = make([][]representative, len(s.l.groups))
 			s.known[key] = byGroup
 		}
 		s.last, s.ofLast = key, byGroup
@@ -114,13 +114,13 @@ func (s *standing) of(g int, path string, own bool) []speaker {
 	if own {
 		where = s.within
 	}
-	list := []speaker{}
+	list := []representative{}
 	for _, p := range s.groups[g] {
 		for _, r := range p.results {
-			list = addSpeaker(list, speaker{results: []int{r}, ns: p.ns, rank: p.rank, here: where[r][path]})
+			list = addRepresentative(list, representative{results: []int{r}, ns: p.ns, rank: p.rank, here: where[r][path]})
 		}
 	}
-	slices.SortStableFunc(list, func(x, y speaker) int {
+	slices.SortStableFunc(list, func(x, y representative) int {
 		if x.here != y.here {
 			if x.here {
 				return -1
@@ -133,11 +133,11 @@ func (s *standing) of(g int, path string, own bool) []speaker {
 	return list
 }
 
-// weigh finds who speaks for a launch of some duration and calls fn with each:
+// weigh finds what stands for a launch of some duration and calls fn with each:
 // those of the first rank in which any is alike, in equal parts, with their
 // values as they are; else the one nearest in duration, whose additive values
 // count times as often as the launch lasts longer.
-func weigh(list []speaker, ns int64, fn func(i int, part, times float64)) {
+func weigh(list []representative, ns int64, fn func(i int, part, times float64)) {
 	for from, to := 0, 0; from < len(list); from = to {
 		total := 0
 		for to = from; to < len(list) && list[to].here == list[from].here && list[to].rank == list[from].rank; to++ {
@@ -160,8 +160,8 @@ func weigh(list []speaker, ns int64, fn func(i int, part, times float64)) {
 	}
 }
 
-// nearest is the first speaker that is nearest in duration.
-func nearest(list []speaker, ns int64) int {
+// nearest is the first representative that is nearest in duration.
+func nearest(list []representative, ns int64) int {
 	best := 0
 	for i := range list {
 		if gap, least := max(list[i].ns-ns, ns-list[i].ns), max(list[best].ns-ns, ns-list[best].ns); gap < least {
@@ -181,7 +181,7 @@ func ratio(ns, other int64) float64 {
 
 // groupTimes finds how long counted launches lasted in the timeline.
 type groupTimes struct {
-	s       *standing
+	s       *representation
 	members [][]uint32         // by group: its launches
 	sorted  map[string][]int64 // durations by group and regions
 }
