@@ -20,7 +20,7 @@ import (
 
 // attempt starts the profiler once and brings its report home.
 func (c *Capture) attempt(ctx context.Context, n int, r *Result) (a Attempt) {
-	a = Attempt{Started: time.Now(), Stdout: c.log("stdout", n), Stderr: c.log("stderr", n)}
+	a = Attempt{Started: time.Now(), Stdout: c.log(runs.StdoutName, n), Stderr: c.log(runs.StderrName, n)}
 	defer func() { a.Seconds = time.Since(a.Started).Seconds() }()
 	if err := removeOld(c.Output); err != nil {
 		a.Outcome = *refuse(OutputUnwritable, ErrorFact(err), fact.New(causeOldFile))
@@ -91,9 +91,9 @@ func (c *Capture) freeSessions() []Warning {
 // log is the path of a log of attempt n; the first has no number.
 func (c *Capture) log(name string, n int) string {
 	if n > 1 {
-		name = fmt.Sprintf("%s.%d", name, n)
+		name = runs.NumberedLog(name, n)
 	}
-	return filepath.Join(c.Logs, name+".log")
+	return filepath.Join(c.Logs, name)
 }
 
 // environment is what the profiler and the workload get, and the names of the

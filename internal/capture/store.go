@@ -177,9 +177,9 @@ type begunRank struct {
 // begunRanks reads the ranks of a step that began.
 func begunRanks(store *runs.Run, step string) map[int]begunRank {
 	all := map[int]begunRank{}
-	for _, file := range tool.Match(store.Path(path.Join(step, runs.RanksFolder)), "*.json") {
+	for _, file := range store.FilesIn(path.Join(step, runs.RanksFolder)) {
 		var b begunRank
-		if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &b) == nil {
+		if data, err := os.ReadFile(store.Path(file)); runs.KindOf(file) == runs.RankFile && err == nil && json.Unmarshal(data, &b) == nil {
 			all[b.Rank] = b
 		}
 	}
@@ -304,11 +304,12 @@ const (
 func KeptRanks(ctx context.Context, store *runs.Run, t tool.Tool, n plan.Nsys) (o Outcome, files []string, err error) {
 	ranks, world := begunRanks(store, plan.StepNsys), 0
 	o = Outcome{Kind: WithWarnings, Usable: true}
-	for _, report := range tool.Match(store.Path(plan.StepNsys), "run.*.nsys-rep") {
-		id := timeline.IdentityOfName(format.BaseName(report))
-		if id.Rank == nil {
+	for _, file := range store.FilesIn(plan.StepNsys) {
+		id := timeline.IdentityOfName(format.BaseName(file))
+		if runs.KindOf(file) != runs.TimelineReportFile || id.Rank == nil {
 			continue
 		}
+		report := store.Path(file)
 		world = max(world, ranks[*id.Rank].World)
 		if err := os.Remove(strings.TrimSuffix(report, ".nsys-rep") + ".sqlite"); err != nil && !os.IsNotExist(err) { // it may be half written
 			return o, nil, fmt.Errorf("remove an earlier export: %w", err)

@@ -79,7 +79,7 @@ func runProgram(ctx context.Context, j *job, step, folder string, env []string) 
 		command.Path = program // by the PATH of the workload, not of this process
 	}
 	return capture.Repeatedly(j.plan.Pipeline.Unprofiled.Repeats, func(n int) (capture.Outcome, error) {
-		return j.runPlain(ctx, step, capture.Program{Command: command, Shown: shown, Stdout: fmt.Sprintf("%s/stdout.%d.log", folder, n), Stderr: fmt.Sprintf("%s/stderr.%d.log", folder, n)})
+		return j.runPlain(ctx, step, capture.Program{Command: command, Shown: shown, Stdout: path.Join(folder, runs.NumberedLog(runs.StdoutName, n)), Stderr: path.Join(folder, runs.NumberedLog(runs.StderrName, n))})
 	})
 }
 

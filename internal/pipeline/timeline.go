@@ -176,7 +176,7 @@ func captureNsys(ctx context.Context, j *job, target []string) (capture.Outcome,
 		return capture.StoredDiagnostics(ctx, j.nsys.Path, report, exports[report])
 	}
 	result := capture.Run(ctx, c)
-	j.store.SweepFolder("nsys")
+	j.store.SweepFolder(plan.StepNsys)
 	var files []string
 	for _, report := range result.Reports {
 		files = append(files, report)
@@ -191,7 +191,7 @@ func captureNsys(ctx context.Context, j *job, target []string) (capture.Outcome,
 	if result.Outcome.Kind == capture.GateNeverOpened && n.CaptureRange == plan.CaptureNVTX {
 		result.ExplainGate(n)
 	}
-	return result.Outcome, result.Store(ctx, j.store, "nsys", j.dir, append(files, result.Kept...))
+	return result.Outcome, result.Store(ctx, j.store, plan.StepNsys, j.dir, append(files, result.Kept...))
 }
 
 // sampling is what the run knows of sampling counters under nsys.

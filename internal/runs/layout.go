@@ -102,6 +102,11 @@ const (
 // process of a name; "" is the first, and mostly the only one.
 const NsysOutput = plan.StepNsys + "/run"
 
+// NumberedLog is StdoutName or StderrName of the n-th start in a folder: stdout.2.log.
+func NumberedLog(name string, n int) string {
+	return fmt.Sprintf("%s.%d.log", strings.TrimSuffix(name, ".log"), n)
+}
+
 // NcuOutput gives each process a folder of its own: its logs lie beside the report.
 func NcuOutput(process string) string { return path.Join(plan.StepNcu, process, "run") }
 
