@@ -200,23 +200,22 @@ func short(v tool.Version) string {
 	return fmt.Sprintf("%d.%d.%02d", v.Major, v.Minor, v.Patch)
 }
 
-// noGPU answers for the checks that need nvidia-smi's description.
-// false means that there is a GPU to look at, and the finding is zero.
-func (e *exam) noGPU() (finding, bool) {
-	switch {
-	case len(e.gpus) > 0:
-		return finding{}, false
-	case e.wantsGPU() && len(e.gpuNodes()) > 0:
-		return unknown(smiSilent), true
+// ofGPU makes a check of what nvidia-smi describes: without that, there is nothing to look
+// at.
+func ofGPU(look func(*exam) finding) func(context.Context, *exam) finding {
+	return func(_ context.Context, e *exam) finding {
+		switch {
+		case len(e.gpus) > 0:
+			return look(e)
+		case e.wantsGPU() && len(e.gpuNodes()) > 0:
+			return unknown(smiSilent)
+		}
+		return absent("gpu")
 	}
-	return absent("gpu"), true
 }
 
 // Several GPUs are a warning unless the user chose some: numbers differ between kinds.
-func checkGPUs(_ context.Context, e *exam) finding {
-	if f, none := e.noGPU(); none {
-		return f
-	}
+func checkGPUs(e *exam) finding {
 	visible := e.getenv("CUDA_VISIBLE_DEVICES")
 	if n, err := strconv.Atoi(strings.TrimPrefix(e.Device, "cuda:")); err == nil && visible == "" && n >= len(e.gpus) {
 		return problem(true, deviceAbsent, fact.Name("device", e.Device), fact.Name("last", fmt.Sprintf("cuda:%d", len(e.gpus)-1)))
@@ -239,10 +238,7 @@ func checkGPUs(_ context.Context, e *exam) finding {
 
 // checkMIG warns of GPUs that are cut into instances: their clocks cannot be locked, and
 // counters of units that instances share are unavailable.
-func checkMIG(_ context.Context, e *exam) finding {
-	if f, none := e.noGPU(); none {
-		return f
-	}
+func checkMIG(e *exam) finding {
 	var on []string
 	for _, g := range e.gpus {
 		if g.mig == "Enabled" {
@@ -257,10 +253,7 @@ func checkMIG(_ context.Context, e *exam) finding {
 
 // checkUse looks for other programs on the GPU, whose kernels share its time and its
 // clocks. A GPU whose compute mode forbids every program is a blocker.
-func checkUse(_ context.Context, e *exam) finding {
-	if f, none := e.noGPU(); none {
-		return f
-	}
+func checkUse(e *exam) finding {
 	for _, g := range e.gpus {
 		if g.computeMode == "Prohibited" {
 			return problem(e.wantsGPU(), gpuProhibited, fact.Name("gpu", g.index))
@@ -285,10 +278,7 @@ func checkUse(_ context.Context, e *exam) finding {
 
 // checkClocks looks for reasons that hold the clocks down now. They may pass before
 // the run starts, so that they are a warning; the run samples them again.
-func checkClocks(_ context.Context, e *exam) finding {
-	if f, none := e.noGPU(); none {
-		return f
-	}
+func checkClocks(e *exam) finding {
 	var slow, seen []fact.Fact
 	known := true
 	for _, g := range e.gpus {

@@ -236,8 +236,8 @@ func TestNoNsys(t *testing.T) {
 			t.Errorf("error %q lacks %q", err, want)
 		}
 	}
-	if !errors.Is(err, tool.ErrNotFound) {
-		t.Errorf("error %v is not tool.ErrNotFound", err)
+	if _, ok := errors.AsType[*tool.NotFoundError](err); !ok {
+		t.Errorf("error %v is no tool.NotFoundError", err)
 	}
 }
 

@@ -309,9 +309,9 @@ func (c *Counting) saySteps(steps []Step) {
 }
 
 // ladder says what the steps depend on.
-func (c *Counting) ladder(regions []string) LadderInput {
+func (c *Counting) ladder(regions []string) replayLadder {
 	p := c.policy()
-	l := LadderInput{Version: c.Version, Regions: regions, Kernels: -1, Graphs: c.Ncu.CLI.GraphProfiling == "graph", Program: c.Program, Budget: p.Budget}
+	l := replayLadder{Version: c.Version, Regions: regions, Kernels: -1, Graphs: c.Ncu.CLI.GraphProfiling == "graph", Program: c.Program, Budget: p.Budget}
 	l.Passes, _ = p.Collect.Passes()
 	if c.Timeline == nil {
 		return l

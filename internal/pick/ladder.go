@@ -19,8 +19,8 @@ type Step struct {
 	Reason  Reason `json:"reason"`            // why it was left, or why it is the answer
 }
 
-// A LadderInput is what the ladder needs to know of the run.
-type LadderInput struct {
+// A replayLadder is what the ladder of replay modes needs to know of the run.
+type replayLadder struct {
 	Version tool.Version
 	Regions []string // the regions to measure as a whole, as ncu spells them
 	Kernels int      // launches in them according to the timeline; -1 where there is none
@@ -34,22 +34,19 @@ type LadderInput struct {
 }
 
 // first is the mode to begin with, after the steps that cannot work.
-func (c LadderInput) first() (mode string, passed []Step) {
-	pass := func(mode string, code fact.Code) { passed = append(passed, Step{Mode: mode, Reason: because(code)}) }
+func (c replayLadder) first() (mode string, passed []Step) {
+	var why Reason
 	switch {
 	case len(c.Regions) == 0:
-		pass(plan.ReplayRange, stepNoRegion)
-		pass(plan.ReplayAppRange, stepNoRegion)
+		why = because(stepNoRegion)
 	case c.Graphs:
-		pass(plan.ReplayRange, stepGraphs)
-		pass(plan.ReplayAppRange, stepGraphs)
+		why = because(stepGraphs)
 	case c.Kernels == 0:
-		pass(plan.ReplayRange, stepNoKernel)
-		pass(plan.ReplayAppRange, stepNoKernel)
+		why = because(stepNoKernel)
 	default:
 		return plan.ReplayRange, nil
 	}
-	return plan.ReplayKernel, passed
+	return plan.ReplayKernel, []Step{{Mode: plan.ReplayRange, Reason: why}, {Mode: plan.ReplayAppRange, Reason: why}}
 }
 
 // hopeless are verdicts that no replay mode changes.
@@ -92,7 +89,7 @@ var leads = map[capture.Kind]bool{
 // "" where the ladder ends. The step is the record of what was tried; passed
 // are modes in between that cannot work. Unmeasured are regions that the
 // capture, however good, does not hold.
-func (c LadderInput) next(mode string, o capture.Outcome, unmeasured []string) (next string, done Step, passed []Step) {
+func (c replayLadder) next(mode string, o capture.Outcome, unmeasured []string) (next string, done Step, passed []Step) {
 	done = Step{Mode: mode, Tried: true, Outcome: string(o.Kind)}
 	kind := fact.ID("kind", "replay-verdict", string(o.Kind))
 	if hopeless[o.Kind] {
@@ -128,7 +125,7 @@ func (c LadderInput) next(mode string, o capture.Outcome, unmeasured []string) (
 }
 
 // noAppRange says why app-range replay is passed over; zero where it is not.
-func (c LadderInput) noAppRange() Reason {
+func (c replayLadder) noAppRange() Reason {
 	if !ncu.AppRange(c.Version) {
 		return because(stepNoAppRange, fact.Name("version", c.Version.String()))
 	}

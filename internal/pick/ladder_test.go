@@ -12,13 +12,13 @@ import (
 )
 
 func TestLadder(t *testing.T) {
-	ladderInput := LadderInput{Version: tool.Version{Major: 2025, Minor: 3}, Regions: []string{"decode/"}, Kernels: 10, Program: 25 * time.Second, Passes: 9}
+	ladderInput := replayLadder{Version: tool.Version{Major: 2025, Minor: 3}, Regions: []string{"decode/"}, Kernels: 10, Program: 25 * time.Second, Passes: 9}
 	old, rich := ladderInput, ladderInput
 	old.Version = tool.Version{Major: 2022, Minor: 3}
 	rich.Budget = 2 * time.Minute
 	for _, test := range []struct {
 		name        string
-		ladderInput LadderInput
+		ladderInput replayLadder
 		outcomes    []capture.Outcome // of the modes in the order in which they are tried
 		unmeasured  []string
 		tried       []string
@@ -64,7 +64,7 @@ func TestLadder(t *testing.T) {
 			}
 		})
 	}
-	for _, c := range []LadderInput{{Kernels: 5}, {Regions: []string{"idle/"}}, {Regions: []string{"decode/"}, Kernels: 3, Graphs: true}} {
+	for _, c := range []replayLadder{{Kernels: 5}, {Regions: []string{"idle/"}}, {Regions: []string{"decode/"}, Kernels: 3, Graphs: true}} {
 		if mode, steps := c.first(); mode != plan.ReplayKernel || len(steps) != 2 {
 			t.Errorf("%+v begins with %s after %v", c, mode, steps)
 		}

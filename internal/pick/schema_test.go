@@ -55,7 +55,7 @@ func TestTargetsSchema(t *testing.T) {
 	if targets.Verification, err = Verify(targets, all[:5], l); err != nil {
 		t.Fatal(err)
 	}
-	_, targets.Ladder = LadderInput{}.first()
+	_, targets.Ladder = replayLadder{}.first()
 	data, err := json.Marshal(targets)
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,6 @@ func Find(ctx context.Context, s Spec) (Tool, error) {
 		if err != nil {
 			return Tool{}, fmt.Errorf("%w (named by %s)", err, name)
 		}
-		t.Source = fromEnv
 		return t, nil
 	}
 	found, tried := candidates(s, known)
@@ -133,7 +132,7 @@ func findConfigured(ctx context.Context, s Spec, known place) (Tool, error) {
 	if !executable(path) {
 		return Tool{}, &NotFoundError{Name: s.Name, Tried: tried, Hint: "the configured path is not an executable file; correct it, or remove it to look in the usual folders"}
 	}
-	t := newTool(s.Name, path, fromConfig)
+	t := newTool(s.Name, path)
 	s.System.identify(ctx, &t)
 	if t.Version.IsZero() {
 		return Tool{}, fmt.Errorf("find %s: %s: %s", s.Name, t.Path, t.Problem)
@@ -145,11 +144,11 @@ func findConfigured(ctx context.Context, s Spec, known place) (Tool, error) {
 // that were looked at.
 func candidates(s Spec, known place) (found []Tool, tried []string) {
 	seen := map[string]bool{}
-	add := func(path string, from Source) {
+	add := func(path string) {
 		if !executable(path) {
 			return
 		}
-		t := newTool(s.Name, path, from)
+		t := newTool(s.Name, path)
 		if key := t.Real; !seen[key] {
 			seen[key] = true
 			found = append(found, t)
@@ -161,7 +160,7 @@ func candidates(s Spec, known place) (found []Tool, tried []string) {
 			tried = append(tried, "$"+v)
 			for _, sub := range known.inside {
 				for _, m := range Match(dir, sub) {
-					add(m, fromEnv)
+					add(m)
 				}
 			}
 		}
@@ -170,20 +169,20 @@ func candidates(s Spec, known place) (found []Tool, tried []string) {
 	for _, name := range known.commands {
 		for _, dir := range filepath.SplitList(sys.getenv("PATH")) {
 			if filepath.IsAbs(dir) {
-				add(filepath.Join(dir, name), fromPath)
+				add(filepath.Join(dir, name))
 			}
 		}
 	}
 	for _, pattern := range known.install {
 		tried = append(tried, "/"+pattern)
 		for _, m := range Match(filepath.Join("/", sys.Root), pattern) {
-			add(m, fromInstall)
+			add(m)
 		}
 	}
 	return found, tried
 }
 
-func newTool(name, path string, from Source) Tool {
+func newTool(name, path string) Tool {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		abs = path
@@ -192,7 +191,7 @@ func newTool(name, path string, from Source) Tool {
 	if err != nil {
 		real = abs
 	}
-	return Tool{Name: name, Path: abs, Real: real, Source: from, Bundled: name == Nsys && insideNcu(real)}
+	return Tool{Name: name, Path: abs, Real: real, Bundled: name == Nsys && insideNcu(real)}
 }
 
 // insideNcu recognizes .../nsight-compute-2025.3.1/host/target-linux-x64/nsys

@@ -28,7 +28,6 @@ type Tool struct {
 	Name    string  `json:"name"`
 	Path    string  `json:"path"`           // absolute, as it should be started
 	Real    string  `json:"real,omitempty"` // Path with symbolic links resolved
-	Source  Source  `json:"source"`
 	Version Version `json:"version"`
 
 	// Bundled marks the nsys that Nsight Compute carries for its own use. It
@@ -44,16 +43,6 @@ type Tool struct {
 	Others []Tool `json:"others,omitempty"`
 }
 
-// A Source says why a tool was looked for where it was found.
-type Source string
-
-const (
-	fromConfig  Source = "config"      // the path the configuration names
-	fromEnv     Source = "environment" // DEEPPROF_NSYS and the like, VIRTUAL_ENV for Python
-	fromPath    Source = "PATH"
-	fromInstall Source = "install folder"
-)
-
 func (t Tool) String() string {
 	if t.Version.IsZero() {
 		return fmt.Sprintf("%s (%s, version unknown)", t.Name, t.Path)
@@ -61,11 +50,7 @@ func (t Tool) String() string {
 	return fmt.Sprintf("%s %s (%s)", t.Name, t.Version, t.Path)
 }
 
-// ErrNotFound is wrapped by the error of Find where the tool is not installed
-// in any place that was looked at.
-var ErrNotFound = errors.New("not found")
-
-// A NotFoundError names the places that were looked at and what to do.
+// A NotFoundError says that a tool is not installed: it names the places that were looked at and what to do.
 type NotFoundError struct {
 	Name  string
 	Tried []string // paths and folders, in order
@@ -86,8 +71,6 @@ func (e *NotFoundError) Error() string {
 	}
 	return text
 }
-
-func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 
 // A Version is a release of a tool. The zero Version means that it could not
 // be told, and is older than every other.
