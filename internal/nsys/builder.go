@@ -26,7 +26,9 @@ type builder struct {
 
 	// json are payloads whose text is found once StringIds has been read.
 	json        []jsonRef
-	callsBy     []int64 // by thread, where they were counted
+	callsBy     []int64             // by thread, where they were counted
+	ranges      int                 // of NVTX
+	renamed     []timeline.StringID // by number in names, once they are resolved: the number in the timeline
 	first, last int64
 	odd         odd
 	again       bool // an earlier reading of the same rows has warned of odd times and missing names

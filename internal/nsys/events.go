@@ -55,6 +55,9 @@ const (
 type nvtxShare struct {
 	span
 	ranges     bag[timeline.Range]
+	only       bool  // what ranges refer to is kept, but not they
+	count      int   // of ranges
+	unclosed   int64 // of them
 	marks      []timeline.Mark
 	domainRows []timeline.DomainRow
 	categories []timeline.Category
@@ -157,16 +160,21 @@ func (s *nvtxShare) addRange(r row, kind timeline.RangeKind) {
 	g := timeline.Range{
 		Start: r.int(nvtxStart), End: r.int(nvtxEnd), Unclosed: r.null(nvtxEnd), Kind: kind,
 		Name: id, Unnamed: unnamed, Domain: s.domain(r), Thread: s.threads.id(r.int(nvtxThread)), EndThread: timeline.None,
-		Category: r.id(nvtxCategory, 0), Color: uint32(r.int(nvtxColor)), Payload: s.payload(r),
 	}
 	if !r.null(nvtxEndThread) {
 		g.EndThread = s.threads.id(r.int(nvtxEndThread))
 	}
+	s.count++
 	if !g.Unclosed {
 		s.span.add(g.Start, g.End)
 	} else {
+		s.unclosed++
 		s.span.add(g.Start, g.Start)
 	}
+	if s.only {
+		return
+	}
+	g.Category, g.Color, g.Payload = r.id(nvtxCategory, 0), uint32(r.int(nvtxColor)), s.payload(r)
 	s.ranges.add(g)
 }
 
@@ -236,33 +244,55 @@ func (s *nvtxShare) keep(p payload) uint32 {
 // Unclosed ranges end at the last time of any NVTX row, as in nsys stats.
 // Ranges are in the order of the file, whatever the number of workers.
 func (b *builder) nvtx(ctx context.Context) error {
-	b.f.noteUnknown(nvtxLayout)
-	shares, err := scanTable(ctx, b.f, nvtxLayout, b.f.Workers, (*nvtxShare).add)
+	shares, err := b.nvtxShares(ctx, false)
 	if err != nil {
 		return err
 	}
-	var all, ranges ends
 	var bags []*bag[timeline.Range]
+	for _, s := range shares {
+		bags = append(bags, &s.ranges)
+	}
+	b.t.Ranges = pour(bags)
+	for i := range b.t.Ranges {
+		if r := &b.t.Ranges[i]; r.Unclosed {
+			r.End = b.t.LastNVTX.NS
+		}
+	}
+	return b.jsonPayloads(ctx)
+}
+
+// nvtxTables is nvtx without ranges, for who goes through them one by one.
+func (b *builder) nvtxTables(ctx context.Context) error {
+	if _, err := b.nvtxShares(ctx, true); err != nil {
+		return err
+	}
+	return b.jsonPayloads(ctx)
+}
+
+func (b *builder) nvtxShares(ctx context.Context, only bool) ([]*nvtxShare, error) {
+	b.f.noteUnknown(nvtxLayout)
+	shares, err := scanTable(ctx, b.f, nvtxLayout, b.f.Workers, func(s *nvtxShare, r row) bool {
+		s.only = only
+		return s.add(r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all, ranges ends
+	var unclosed int64
 	for _, s := range shares {
 		all.join(s.lastAll)
 		ranges.join(s.lastSpan)
 		b.cover(s.span)
 		b.joinNVTX(s)
-		bags = append(bags, &s.ranges)
+		b.ranges += s.count
+		unclosed += s.unclosed
 	}
-	b.t.Ranges = pour(bags)
 	b.t.LastNVTX, b.t.LastRange = all.time(), ranges.time()
-	var unclosed int64
-	for i := range b.t.Ranges {
-		if r := &b.t.Ranges[i]; r.Unclosed {
-			unclosed++
-			r.End = b.t.LastNVTX.NS
-		}
-	}
 	if unclosed > 0 {
 		b.f.warn(timeline.CodeUnclosed, fact.Count("n", unclosed))
 	}
-	return b.jsonPayloads(ctx)
+	return shares, nil
 }
 
 // joinNVTX renumbers what a worker has numbered and adds it to the timeline.

@@ -142,7 +142,7 @@ type launchFeed struct {
 	counts map[launchedKind]int64
 	ids    idBits   // of kernels
 	back   uint32   // how far behind the largest id so far a kernel's id may lie
-	files  [2]*File // of kernels and of calls; nobody closes them, for rows may be asked for at any time
+	files  [3]*File // of kernels, calls and ranges; nobody closes them, for rows may be asked for at any time
 }
 
 // feedLaunches prepares a feed; nil where the tables are not in the order that it needs,
@@ -154,7 +154,7 @@ func (f *File) feedLaunches(ctx context.Context) (*launchFeed, error) {
 		ok, err = l.calls(ctx)
 	}
 	if ok && err == nil {
-		err = l.b.nvtx(ctx)
+		err = l.b.nvtxTables(ctx)
 	}
 	if ok && err == nil {
 		err = l.b.finish(ctx)
@@ -163,7 +163,7 @@ func (f *File) feedLaunches(ctx context.Context) (*launchFeed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.SQLite, err)
 	}
-	if !ok || len(f.Lost()) > 0 || !l.b.t.Feedable() {
+	if !ok || len(f.Lost()) > 0 {
 		return nil, nil
 	}
 	for i := range l.files { // the caller may close f before rows are asked for
@@ -258,50 +258,64 @@ func (l *launchFeed) fed(ctx context.Context) timeline.Fed {
 	}
 }
 
-// open starts two goroutines, which end when the feed is closed or all is read. One
-// feed at a time: the two files of l are not safe for concurrent use.
+// open makes a feed whose goroutines end when it is closed or all is read. One feed at a
+// time: the files of l are not safe for concurrent use.
 func (l *launchFeed) open(ctx context.Context) timeline.Feed {
 	ctx, stop := context.WithCancel(ctx)
-	return &feed{
-		stop: stop,
-		kernels: newConveyor(ctx, func(c *conveyor[timeline.Kernel, struct{}]) error {
-			e := Events{f: l.files[0], b: l.b}
-			return e.EachKernel(ctx, func(_ int, k *timeline.Kernel) error { return c.put(*k) })
-		}),
-		calls: newConveyor(ctx, func(c *conveyor[timeline.Call, struct{}]) error {
-			threads := l.b.threads
-			return l.files[1].eachRow(ctx, callLayout, func(r *ints) (bool, error) {
-				if !r.timed() {
-					return false, nil
-				}
-				id := r.id(3, timeline.NoCorrelation)
-				if !l.launches(r.Int[2], id) {
-					return true, nil
-				}
-				return true, c.put(timeline.Call{Start: r.Int[colStart], End: r.Int[colEnd], Correlation: id, Thread: threads.id(r.Int[2])})
-			})
-		}),
-	}
+	return &feed{rangeStream: rangeStream{b: l.b, f: l.files[2], ctx: ctx}, l: l, stop: stop}
 }
 
-// feed hands over what two goroutines read.
+// feed hands over what goroutines read.
 type feed struct {
-	kernels *conveyor[timeline.Kernel, struct{}]
+	rangeStream
+	l       *launchFeed
+	kernels *conveyor[timeline.Kernel, struct{}] // nil as long as nobody asked for kernels or calls
 	calls   *conveyor[timeline.Call, struct{}]
 	stop    func()
+}
+
+// start begins to read kernels and calls.
+func (f *feed) start() {
+	l, ctx := f.l, f.ctx
+	f.kernels = newConveyor(ctx, func(c *conveyor[timeline.Kernel, struct{}]) error {
+		e := Events{f: l.files[0], b: l.b}
+		return e.EachKernel(ctx, func(_ int, k *timeline.Kernel) error { return c.put(*k) })
+	})
+	f.calls = newConveyor(ctx, func(c *conveyor[timeline.Call, struct{}]) error {
+		threads := l.b.threads
+		return l.files[1].eachRow(ctx, callLayout, func(r *ints) (bool, error) {
+			if !r.timed() {
+				return false, nil
+			}
+			id := r.id(3, timeline.NoCorrelation)
+			if !l.launches(r.Int[2], id) {
+				return true, nil
+			}
+			return true, c.put(timeline.Call{Start: r.Int[colStart], End: r.Int[colEnd], Correlation: id, Thread: threads.id(r.Int[2])})
+		})
+	})
 }
 
 // NextKernel and NextCall give nil after the last, also where ctx ended. The event is
 // valid until the next call of the same method. What goes wrong with a table is noted in
 // its file.
-func (f *feed) NextKernel() *timeline.Kernel { return f.kernels.row() }
-func (f *feed) NextCall() *timeline.Call     { return f.calls.row() }
+func (f *feed) NextKernel() *timeline.Kernel {
+	if f.kernels == nil {
+		f.start()
+	}
+	return f.kernels.row()
+}
 
-// Close returns when both goroutines have ended, so that their files can be read again.
+func (f *feed) NextCall() *timeline.Call { return f.calls.row() }
+
+// Close returns when all goroutines have ended, so that their files can be read again.
 func (f *feed) Close() {
 	f.stop()
-	f.kernels.drain()
-	f.calls.drain()
+	f.rangeStream.close()
+	if f.kernels != nil {
+		f.kernels.drain()
+		f.calls.drain()
+	}
 }
 
 // streamFed lists launches without keeping them; false where that cannot be.
@@ -314,14 +328,18 @@ func (f *File) streamFed(ctx context.Context, q timeline.Query) (s timeline.Stre
 	if l == nil || err != nil {
 		return s, false, err
 	}
-	if q.Detect && len(l.b.t.Ranges) == 0 { // what repeats is found among all launches
+	if q.Detect && l.b.ranges == 0 { // what repeats is found among all launches
+		ok = false
+	} else {
+		s, ok = l.b.t.FeedLaunches(q, l.fed(context.WithoutCancel(ctx)))
+	}
+	if !ok {
 		for _, open := range l.files {
 			open.Close()
 		}
 		return s, false, nil
 	}
 	f.noteAbsent(Kernels | LaunchCalls | NVTX)
-	s = l.b.t.FeedLaunches(q, l.fed(context.WithoutCancel(ctx)))
 	s.Warnings = slices.Concat(f.warnings, s.Warnings)
 	return s, true, nil
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A flow gives the kernels and the CUDA calls of a file while two goroutines read them;
-// everything else is in its timeline. It is for files without anything odd: whether one
-// was met is known when all has been read.
-// One goroutine asks for kernels and calls; with the tables of its timeline it does what comes
-// with them, so no lock is needed. close ends both readers.
+// A flow gives the kernels, the CUDA calls and the ranges of a file while three goroutines
+// read them; everything else is in its timeline. It is for files without anything odd:
+// whether one was met is known when all has been read.
+// One goroutine asks for them; with the tables of its timeline it does what comes with them,
+// so no lock is needed. close ends the readers.
 type flow struct {
-	b       *builder
+	rangeStream
 	parts   Part
 	files   []*File // that are read; the first has what the timeline holds
 	opened  []int   // by file: warnings that it had when it was opened
@@ -26,21 +26,20 @@ type flow struct {
 	texts   map[string]timeline.StringID
 	// nameless says that a name leads nowhere.
 	nameless bool
-	ctx      context.Context // of the calls by the timeline
-	stop     func()
+	stop     func() // of kernels and calls
 }
 
 // kernelNames, beside KernelTimes, asks a flow for the names of kernels without their
 // launch configurations.
 const kernelNames Part = 1 << 15
 
-// openFlow reads all but kernels and calls; nil where a flow cannot tell what is asked.
+// openFlow reads all but kernels, calls and ranges; nil where a flow cannot tell what is asked.
 // Of kernels, parts has Kernels for names and launch configurations, or KernelTimes; of
 // calls, Calls for their names or LaunchCalls; and Machine where that is wanted.
-// The caller closes the flow. f itself is not read: three files of its own are.
+// The caller closes the flow. f itself is not read: four files of its own are.
 func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
-	l := &flow{ctx: ctx, parts: parts, names: map[int64]timeline.StringID{}, stop: func() {}}
-	for range 3 {
+	l := &flow{parts: parts, names: map[int64]timeline.StringID{}, stop: func() {}}
+	for range 4 {
 		g, err := OpenSQLite(f.SQLite)
 		if err != nil {
 			l.close()
@@ -50,12 +49,12 @@ func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
 		l.files, l.opened = append(l.files, g), append(l.opened, len(g.warnings))
 	}
 	b := newBuilder(l.files[0])
-	l.b = b
+	l.rangeStream = rangeStream{b: b, f: l.files[3], ctx: ctx}
 	b.f.noteUnknown(kernelLayout)
 	for _, read := range []func(context.Context) error{
 		b.copies, b.sets, b.graphs,
 		func(context.Context) error { b.f.noteUnknown(callLayout); return nil },
-		b.nvtx,
+		b.nvtxTables,
 		func(ctx context.Context) error {
 			if parts&Machine == 0 {
 				return nil
@@ -69,7 +68,7 @@ func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
 			return nil, fmt.Errorf("read %s: %w", f.SQLite, err)
 		}
 	}
-	if l.odd() || !b.t.Feedable() {
+	if l.odd() {
 		l.close()
 		return nil, nil
 	}
@@ -205,7 +204,7 @@ func (l *flow) thread(globalTid int64) uint32 {
 // done tells whether all has been read and nothing was odd. The file that was asked has
 // the warnings then.
 func (l *flow) done(f *File) bool {
-	if !l.kernels.ended() || !l.calls.ended() || l.nameless || l.odd() {
+	if !l.kernels.ended() || !l.calls.ended() || l.nameless || l.rangeStream.lost || l.odd() {
 		return false
 	}
 	g := l.files[0]
@@ -215,9 +214,10 @@ func (l *flow) done(f *File) bool {
 }
 
 // close ends the reading.
-// It returns when both goroutines have ended, and then closes their files.
+// It returns when its goroutines have ended, and then closes their files.
 func (l *flow) close() {
 	l.stop()
+	l.rangeStream.close()
 	if l.kernels != nil {
 		l.kernels.drain()
 		l.calls.drain()
@@ -294,15 +294,15 @@ func (f *File) flowGaps(ctx context.Context, q timeline.Query) (s timeline.Strea
 	return s, ok, err
 }
 
-// Launches is the attribution of Timeline(ctx, Regions|Machine) without kernels and calls
-// in memory, of which each is told as EachLaunch does; nil where that cannot be, when each
-// may have been told of some.
-func (f *File) Launches(ctx context.Context, each func(*timeline.Kernel, timeline.LaunchedFrom)) (a *timeline.Attribution, err error) {
+// Launches is the attribution of Timeline(ctx, Regions|Machine) without kernels, calls and
+// ranges in memory, of which each is told as FlowLaunches does; nil where that cannot be,
+// when some may have been told.
+func (f *File) Launches(ctx context.Context, each func(*timeline.Kernel, timeline.LaunchedFrom), opened func(*timeline.Range)) (a *timeline.Attribution, err error) {
 	ok, err := f.withFlow(ctx, Kernels|LaunchCalls|Machine, timeline.Query{}, func(t *timeline.Timeline, l *flow) (ok bool) {
 		if t.Session.DurationNS <= 0 { // the first and the last event stand in for it, which only all of them tell
 			return false
 		}
-		if a, ok = t.FlowLaunches(l, each); !ok {
+		if a, ok = t.FlowLaunches(l, each, opened); !ok {
 			return false
 		}
 		t.Configs = l.kernels.configs
@@ -322,7 +322,7 @@ func (f *File) withFlow(ctx context.Context, parts Part, q timeline.Query, ask f
 		return false, err
 	}
 	defer l.close()
-	if q.Detect && len(l.b.t.Ranges) == 0 { // what repeats is found among all launches
+	if q.Detect && l.b.ranges == 0 { // what repeats is found among all launches
 		return false, nil
 	}
 	ok := ask(l.b.t, l)

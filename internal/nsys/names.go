@@ -87,6 +87,7 @@ func (b *builder) resolve(ctx context.Context) error {
 		to[i] = id
 		same = same && int(id) == i
 	}
+	b.renamed = to
 	for i := range t.Ranges {
 		t.Ranges[i].Unnamed = t.Ranges[i].Unnamed || unnamed[t.Ranges[i].Name]
 	}

@@ -64,7 +64,7 @@ func (c *choice) findStretches() *stretches {
 		return nil
 	}
 	s := &stretches{nodes: make([]rangeNode, 1), of: make([]int32, l.len())}
-	s.follow(l.t, thread)
+	s.follow(l, thread)
 	next := 0
 	for i, kernel := range l.kernels.All() {
 		for start := l.calledAt(kernel); next < len(s.events) && s.events[next].at <= start; {
@@ -77,15 +77,14 @@ func (c *choice) findStretches() *stretches {
 
 // follow lists the openings and closings of a thread's ranges. Those of other
 // domains than the default one are not seen from Python.
-func (s *stretches) follow(t *timeline.Timeline, thread uint32) {
-	var ranges []int
-	for i := range t.Ranges {
-		if r := &t.Ranges[i]; r.Kind == timeline.PushPop && r.Thread == thread && t.DomainName(r.Domain) == "" {
-			ranges = append(ranges, i)
+func (s *stretches) follow(l *Launches, thread uint32) {
+	var ranges []timeline.Range
+	l.eachRange(func(r *timeline.Range) {
+		if r.Kind == timeline.PushPop && r.Thread == thread && l.t.DomainName(r.Domain) == "" {
+			ranges = append(ranges, *r)
 		}
-	}
-	slices.SortStableFunc(ranges, func(x, y int) int { // an outer one begins first, and of equals it ends last
-		a, b := &t.Ranges[x], &t.Ranges[y]
+	})
+	slices.SortStableFunc(ranges, func(a, b timeline.Range) int { // an outer one begins first, and of equals it ends last
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
 	})
 	type open struct {
@@ -104,8 +103,8 @@ func (s *stretches) follow(t *timeline.Timeline, thread uint32) {
 			}
 		}
 	}
-	for _, i := range ranges {
-		r := &t.Ranges[i]
+	for i := range ranges {
+		r := &ranges[i]
 		closeUntil(r.Start)
 		key := rangeNode{name: r.Name}
 		if len(stack) > 0 {

@@ -31,6 +31,9 @@ type Launches struct {
 	// calledAt is when the launching call of a kernel, by its place in the file, began,
 	// ns; when the kernel did where the call is not known.
 	calledAt func(kernel uint32) int64
+	// eachRange visits the ranges of the timeline, those of a flow without category,
+	// color and payload. A range is valid until visit returns.
+	eachRange func(visit func(*timeline.Range))
 }
 
 // A kind is the launches that differ in time alone.
@@ -111,12 +114,18 @@ func Load(at *timeline.Attribution) *Launches {
 	t := at.Timeline()
 	all := loader{kindOf: timeline.MakeNumbers(make([]uint16, len(t.Kernels))), lasted: timeline.MakeLengths(len(t.Kernels))}
 	at.EachLaunch(all.add)
-	return all.sorted(at, func(kernel uint32) int64 {
+	out := all.sorted(at, func(kernel uint32) int64 {
 		if call := at.KernelLaunch(int(kernel)); call != timeline.None {
 			return t.Calls.Start(call)
 		}
 		return t.Kernels[kernel].Start
 	})
+	out.eachRange = func(visit func(*timeline.Range)) {
+		for i := range t.Ranges {
+			visit(&t.Ranges[i])
+		}
+	}
+	return out
 }
 
 // ReadLaunches reads the launches of a timeline, without all of it in memory where its
@@ -124,21 +133,60 @@ func Load(at *timeline.Attribution) *Launches {
 func ReadLaunches(ctx context.Context, f *nsys.File) (*Launches, error) {
 	var all loader
 	var called timeline.Starts
+	var ranges passedRanges
 	at, err := f.Launches(ctx, func(k *timeline.Kernel, from timeline.LaunchedFrom) {
 		all.add(k, from)
 		called.Add(from.Start)
-	})
+	}, ranges.add)
 	if err != nil {
 		return nil, err
 	}
 	if at != nil {
-		return all.sorted(at, called.At), nil
+		out := all.sorted(at, called.At)
+		out.eachRange = ranges.each
+		return out, nil
 	}
 	t, err := f.Timeline(ctx, nsys.Regions|nsys.Machine)
 	if err != nil {
 		return nil, err
 	}
 	return Load(t.Attribute()), nil
+}
+
+// passedRanges keeps ranges that are not in memory any more, in some 14 bytes each. The zero
+// value has none.
+type passedRanges struct {
+	n                    uint32
+	start                timeline.Starts
+	lasted               timeline.Lengths
+	name, thread, domain timeline.Numbers
+	unclosed             map[uint32]bool
+}
+
+func (p *passedRanges) add(r *timeline.Range) {
+	p.start.Add(r.Start)
+	p.lasted.Add(r.End - r.Start)
+	p.name.Add(uint32(r.Name))
+	p.thread.Add(r.Thread)
+	p.domain.Add(r.Domain)
+	if r.Unclosed {
+		if p.unclosed == nil {
+			p.unclosed = map[uint32]bool{}
+		}
+		p.unclosed[p.n] = true
+	}
+	p.n++
+}
+
+// each visits push/pop ranges, which a flow has alone.
+func (p *passedRanges) each(visit func(*timeline.Range)) {
+	for i := range p.n {
+		start := p.start.At(i)
+		visit(&timeline.Range{
+			Start: start, End: start + p.lasted.At(int(i)), Name: timeline.StringID(p.name.At(i)), Thread: p.thread.At(i), Domain: p.domain.At(i),
+			EndThread: timeline.None, Payload: timeline.None, Unclosed: p.unclosed[i],
+		})
+	}
 }
 
 // sorted puts the launches in their order, by their calls, then as they began, and groups

@@ -154,11 +154,11 @@ func (c *choice) narrow(s *Serving) ([]string, error) {
 
 // steps are the ranges of the timeline that are steps of a serving engine.
 func (l *Launches) steps() (list []engine.Step) {
-	for i := range l.t.Ranges {
-		if s, ok := engine.ParseStep(l.t.Name(l.t.Ranges[i].Name)); ok && s.Kind != engine.Empty {
+	l.eachRange(func(r *timeline.Range) {
+		if s, ok := engine.ParseStep(l.t.Name(r.Name)); ok && s.Kind != engine.Empty {
 			list = append(list, s)
 		}
-	}
+	})
 	return list
 }
 

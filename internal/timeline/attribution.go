@@ -38,8 +38,10 @@ type Attribution struct {
 	index map[nodeKey]uint32
 	paths []string // by node, as far as asked for
 
-	rangeNode   []uint32 // path of each range
-	rangeParent []uint32 // range around each push/pop range, None at the bottom
+	rangeNode   []uint32  // path of each range
+	rangeParent []uint32  // range around each push/pop range, None at the bottom
+	rangeNumber []uint32  // of a flow, by range: its place in the file; nil where all ranges are in memory
+	begun       []opening // of a flow, by region: its range that was opened first
 
 	callSet  *runs // push/pop ranges around each launching call: index into sets; nil without such ranges
 	callOpen *runs // start/end ranges around it: index into opens; nil without such ranges
@@ -384,11 +386,27 @@ func (a *Attribution) rangeOf(stacks, open []uint32) uint32 {
 	return best
 }
 
-// later tells whether range x was opened after y. Of two that start at once the one that ends
+// later tells whether range x was opened after y.
+func (a *Attribution) later(x, y uint32) bool { return a.opening(x).later(a.opening(y)) }
+
+// An opening is that a range begins.
+type opening struct {
+	start, end int64  // ns, of the range
+	number     uint32 // of the range in the file
+}
+
+func (a *Attribution) opening(r uint32) opening {
+	number := r
+	if a.rangeNumber != nil {
+		number = a.rangeNumber[r]
+	}
+	return opening{a.t.Ranges[r].Start, a.t.Ranges[r].End, number}
+}
+
+// later puts openings in their order. Of two ranges that start at once the one that ends
 // first is the later one, since it lies inside.
-func (a *Attribution) later(x, y uint32) bool {
-	p, q := &a.t.Ranges[x], &a.t.Ranges[y]
-	return cmp.Or(cmp.Compare(p.Start, q.Start), cmp.Compare(q.End, p.End), cmp.Compare(x, y)) > 0
+func (o opening) later(other opening) bool {
+	return cmp.Or(cmp.Compare(o.start, other.start), cmp.Compare(other.end, o.end), cmp.Compare(o.number, other.number)) > 0
 }
 
 // Path writes a region path as nvtx.Path does.

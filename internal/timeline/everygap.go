@@ -19,7 +19,11 @@ func (t *Timeline) EveryGap(q Query) Stream[GapRow] {
 // choose by kernel, and is about whole devices. The names of kernels must be in the
 // timeline when rows are asked for.
 func (t *Timeline) FlowGaps(q Query, f Flow) (Stream[GapRow], bool) {
-	return t.flowSearch(&q, f, false).list()
+	s, ok := t.flowSearch(&q, f, false)
+	if !ok {
+		return Stream[GapRow]{}, false
+	}
+	return s.list()
 }
 
 func (s *gapSearch) list() (Stream[GapRow], bool) {
@@ -27,7 +31,7 @@ func (s *gapSearch) list() (Stream[GapRow], bool) {
 	if !s.each(g.add) {
 		return Stream[GapRow]{}, false
 	}
-	s.source, s.window, g.hosts = nil, nil, nil // rows need no calls
+	s.source, s.window, s.hosts = nil, nil, nil // rows need no calls
 	return Stream[GapRow]{Rows: g.rows, Len: g.n - g.cut, Cut: g.cut, Warnings: s.a.Warnings, Late: g.late}, true
 }
 
@@ -59,7 +63,6 @@ type gapKind struct {
 // Where the query has a Top there are no chains: the heap holds that many.
 type gapStore struct {
 	*gapSearch
-	hosts  *hostRanges
 	python pythonSamples
 	kinds  []gapKind
 	byKey  map[string]uint32
@@ -105,7 +108,7 @@ const (
 
 func newGapStore(s *gapSearch) *gapStore {
 	g := &gapStore{
-		gapSearch: s, hosts: s.a.hostRanges(), python: s.a.t.pythonSamples(), byKey: map[string]uint32{},
+		gapSearch: s, python: s.a.t.pythonSamples(), byKey: map[string]uint32{},
 		times: map[uint32]int64{}, frames: map[PythonFrame]int64{},
 	}
 	g.best.store = g
@@ -205,7 +208,7 @@ func (g *gapStore) fill(x *gap, l gapLaunch) gapRecord {
 	clear(g.frames)
 	if l.known {
 		until := min(x.end, l.start)
-		k.onHost = g.hosts.most(l.thread, x.start, until, g.times)
+		k.onHost = g.hosts.longest(l.thread, x.start, until, g.times)
 		g.python.count(l.thread, x.start, until, g.frames)
 		k.node = g.a.nodeOf(l.stacks, l.open)
 		k.known = int(l.thread) < len(t.Threads)

@@ -9,8 +9,9 @@ import (
 // A Feed gives the kernels and the CUDA calls of a file one by one, so that millions of
 // them need no memory. What it gives is valid until the next is asked for.
 type Feed interface {
-	NextKernel() *Kernel // by start; nil behind the last
-	NextCall() *Call     // by start, with growing correlation ids; nil behind the last
+	NextKernel() *Kernel    // by start; nil behind the last
+	NextCall() *Call        // by start, with growing correlation ids; nil behind the last
+	Ranges() func() []Range // as of a Flow
 	Close()
 }
 
@@ -26,17 +27,16 @@ type Fed struct {
 	Table string // of the kernels
 }
 
-// Feedable tells whether what is around a call can be told from the calls before it
-// alone: no range is of the kind that any thread may close, and no warning depends on
-// the calls.
-func (t *Timeline) Feedable() bool {
-	return len(t.Domains) <= maxStacks && !slices.ContainsFunc(t.Ranges, func(r Range) bool { return r.Kind == StartEnd })
-}
-
-// FeedLaunches is StreamLaunches of a timeline without kernels and calls, which are fed
-// while rows are made. The query may not choose by region.
-func (t *Timeline) FeedLaunches(q Query, fed Fed) Stream[LaunchRow] {
-	a := t.Attribute()
+// FeedLaunches is StreamLaunches of a timeline without kernels, calls and ranges, which are
+// fed while rows are made; false where ranges must be in memory. The query may not choose by
+// region.
+func (t *Timeline) FeedLaunches(q Query, fed Fed) (Stream[LaunchRow], bool) {
+	first := fed.Open()
+	a, ok := t.attributeRanges(first.Ranges())
+	first.Close()
+	if !ok {
+		return Stream[LaunchRow]{}, false
+	}
 	keep := t.kernelFilter(&q, nil)
 	n := 0
 	for queue := range t.Queues {
@@ -84,46 +84,29 @@ func (t *Timeline) FeedLaunches(q Query, fed Fed) Stream[LaunchRow] {
 			}
 		}
 	}
-	return s
+	return s, true
 }
 
 // A feedJoin finds the calls of kernels that come one after the other.
 // Its window has the calls that were read, by correlation; those more than back behind high may
 // be gone.
 type feedJoin struct {
-	a      *Attribution
 	feed   Feed
-	sweeps map[uint32]*threadSweep // by thread
-	sets   lists
-	lost   int64
+	live   *liveRanges
 	back   uint32 // see Fed
 	high   uint32 // largest correlation that was asked for
 	window []fedCall
 	near   int // in the window: call that was found last
 }
 
-// A fedCall is a call that a kernel may still ask for.
+// A fedCall is a call that a kernel may still ask for. The window holds its set.
 type fedCall struct {
 	start                    int64
 	correlation, thread, set uint32
 }
 
 func newFeedJoin(a *Attribution, feed Feed, back uint32) *feedJoin {
-	j := &feedJoin{a: a, feed: feed, back: back, sweeps: map[uint32]*threadSweep{}}
-	for _, r := range a.rangeOrder(PushPop, func(thread uint32) uint32 { return thread }) {
-		s := j.sweep(a.t.Ranges[r].Thread)
-		s.ranges = append(s.ranges, r)
-	}
-	return j
-}
-
-func (j *feedJoin) sweep(thread uint32) *threadSweep {
-	s := j.sweeps[thread]
-	if s == nil {
-		s = &threadSweep{a: j.a, sets: &j.sets, lost: &j.lost}
-		j.sweeps[thread] = s
-	}
-	return s
+	return &feedJoin{feed: feed, back: back, live: newLiveRanges(a, feed.Ranges())}
 }
 
 // launchOf is the call with a correlation id; the zero value where there is none.
@@ -134,7 +117,8 @@ func (j *feedJoin) launchOf(correlation uint32) launchCall {
 		return launchCall{}
 	}
 	c := &j.window[at]
-	return launchCall{known: true, start: c.start, thread: c.thread, state: uint64(c.set) << 32, stacks: j.sets.get(c.set)}
+	set := &j.live.sets[c.set]
+	return launchCall{known: true, start: c.start, thread: c.thread, state: uint64(set.serial) << 32, stacks: set.ranges}
 }
 
 // read takes calls up to a correlation id into the window.
@@ -148,7 +132,10 @@ func (j *feedJoin) read(correlation uint32) {
 		if n == cap(j.window) {
 			j.drop()
 		}
-		j.window = append(j.window, fedCall{c.Start, c.Correlation, c.Thread, j.sweep(c.Thread).around(c.Start, c.End)})
+		j.live.readUntil(c.Start)
+		set := j.live.sweep(c.Thread).around(c.Start, c.End)
+		j.live.holdSet(set)
+		j.window = append(j.window, fedCall{c.Start, c.Correlation, c.Thread, set})
 	}
 }
 
@@ -157,6 +144,7 @@ func (j *feedJoin) read(correlation uint32) {
 func (j *feedJoin) drop() {
 	first := 0
 	for first < len(j.window) && uint64(j.window[first].correlation)+uint64(j.back) < uint64(j.high) {
+		j.live.releaseSet(j.window[first].set)
 		first++
 	}
 	j.window = j.window[:copy(j.window, j.window[first:])]

@@ -1,18 +1,18 @@
 package timeline
 
-import (
-	"math"
-	"sync"
-)
+import "math"
 
-// A Flow gives the kernels and the CUDA calls of a file a few at a time, so that millions
-// of them need no memory. What it gives is valid until the next are asked for; the queues
-// and sites that it refers to are in the timeline by then. Whether it is by start is
+// A Flow gives the kernels, the CUDA calls and the ranges of a file a few at a time, so that
+// millions of them need no memory. What it gives is valid until the next are asked for; the
+// queues and sites that it refers to are in the timeline by then. Whether it is by start is
 // looked at while it comes.
-// It can be gone through once.
+// Kernels and calls can be gone through once, ranges as often as a new pass is asked for.
 type Flow interface {
 	NextKernels() []Kernel // in the order of the file; none behind the last
 	NextCalls() []FlowCall // in the order of the file; none behind the last
+	// Ranges begins a pass; the one before ends. It gives them in the order of the file,
+	// without category, color and payload; none behind the last.
+	Ranges() func() []Range
 }
 
 // A FlowCall is a CUDA call of a flow.
@@ -22,28 +22,17 @@ type FlowCall struct {
 	Site        uint32 // index into Timeline.Calls.Sites
 }
 
-// attributeRanges is Attribute of a timeline whose kernels and calls come in a flow. The
-// ranges are listed by thread.
-func (t *Timeline) attributeRanges() (*Attribution, []uint32) {
-	a := newAttribution(t)
-	ranges := a.rangeOrder(PushPop, func(thread uint32) uint32 { return thread })
-	a.pushPop(ranges)
-	a.warn()
-	return a, ranges
-}
-
 // A flowJoin finds the calls of work while both come by start.
 // It is for one goroutine. Once broken it stays so, and what it counted is of no use.
 type flowJoin struct {
-	a      *Attribution
-	flow   Flow
-	calls  []FlowCall      // that the flow gave and nobody took yet
-	times  bool            // of calls are wanted
-	each   func(*FlowCall) // told of every call; nil for nobody
-	sweeps []*threadSweep  // by thread
-	sites  []flowSite
-	sets   lists
-	lost   int64
+	a     *Attribution
+	flow  Flow
+	live  *liveRanges
+	calls []FlowCall      // that the flow gave and nobody took yet
+	ended bool            // it has no more
+	times bool            // of calls are wanted
+	each  func(*FlowCall) // told of every call; nil for nobody
+	sites []flowSite
 
 	tables []*launchTable // by process
 	pages  []*launchPage  // those in use, in the order in which they were needed
@@ -64,27 +53,8 @@ type flowSite struct {
 	table *launchTable // of its process
 }
 
-func newFlowJoin(a *Attribution, ranges []uint32, f Flow) *flowJoin {
-	j := &flowJoin{a: a, flow: f}
-	for len(ranges) > 0 {
-		thread, n := a.t.Ranges[ranges[0]].Thread, 1
-		for n < len(ranges) && a.t.Ranges[ranges[n]].Thread == thread {
-			n++
-		}
-		j.sweep(thread).ranges = ranges[:n]
-		ranges = ranges[n:]
-	}
-	return j
-}
-
-func (j *flowJoin) sweep(thread uint32) *threadSweep {
-	for int(thread) >= len(j.sweeps) {
-		j.sweeps = append(j.sweeps, nil)
-	}
-	if j.sweeps[thread] == nil {
-		j.sweeps[thread] = &threadSweep{a: j.a, sets: &j.sets, lost: &j.lost}
-	}
-	return j.sweeps[thread]
+func newFlowJoin(a *Attribution, f Flow) *flowJoin {
+	return &flowJoin{a: a, flow: f, live: newLiveRanges(a, f.Ranges())}
 }
 
 func (j *flowJoin) table(process uint32) *launchTable {
@@ -101,6 +71,7 @@ func (j *flowJoin) read() bool {
 	}
 	if len(j.calls) == 0 {
 		if j.calls = j.flow.NextCalls(); len(j.calls) == 0 {
+			j.ended = true
 			return false
 		}
 	}
@@ -108,7 +79,7 @@ func (j *flowJoin) read() bool {
 	j.calls = j.calls[1:]
 	for int(c.Site) >= len(j.sites) {
 		thread := j.a.t.Calls.sites[len(j.sites)].Thread
-		j.sites = append(j.sites, flowSite{j.sweep(thread), j.table(j.a.t.ThreadProcess(thread))})
+		j.sites = append(j.sites, flowSite{j.live.sweep(thread), j.table(j.a.t.ThreadProcess(thread))})
 	}
 	if j.any && c.Start < j.began || c.End < c.Start {
 		j.broken = true
@@ -116,6 +87,7 @@ func (j *flowJoin) read() bool {
 	}
 	j.began, j.any = c.Start, true
 	site := &j.sites[c.Site]
+	j.live.readUntil(c.Start)
 	set := site.sweep.around(c.Start, c.End)
 	if c.Correlation != NoCorrelation && !j.keep(c, site.table, set) {
 		j.broken = true
@@ -145,6 +117,10 @@ func (j *flowJoin) keep(c *FlowCall, table *launchTable, set uint32) bool {
 		return false
 	}
 	page.sets[id] = set + 1
+	if n := len(page.held); n == 0 || page.held[n-1] != set {
+		j.live.holdSet(set)
+		page.held = append(page.held, set)
+	}
 	if j.times {
 		page.calls[id] = *c
 	}
@@ -166,6 +142,10 @@ func (j *flowJoin) newPage(table *launchTable, number uint32) *launchPage {
 		j.pages = j.pages[:mostPages-1]
 		page.table.forget(page)
 		clear(page.sets[:])
+		for _, set := range page.held {
+			j.live.releaseSet(set)
+		}
+		page.held = page.held[:0]
 	}
 	page.table, page.number = table, number
 	table.pages[number] = page
@@ -176,11 +156,11 @@ func (j *flowJoin) newPage(table *launchTable, number uint32) *launchPage {
 // launchOf finds the call that launched a piece of work; false where the flow is broken.
 func (j *flowJoin) launchOf(op *Op) (l launched, ok bool) {
 	process := j.a.t.Queues[op.Queue].Process
+	j.readUntil(op.Start)
 	if j.lastKnown && op.Correlation == j.lastID && process == j.lastFor {
 		return j.last, true
 	}
 	table := j.table(process)
-	j.readUntil(op.Start)
 	for ahead := 0; ahead < mostAhead; {
 		page, gone := table.find(op.Correlation)
 		if page != nil {
@@ -189,6 +169,8 @@ func (j *flowJoin) launchOf(op *Op) (l launched, ok bool) {
 			if j.times {
 				l.FlowCall = page.calls[id]
 			}
+			j.live.holdSet(l.set)
+			j.live.releaseSet(j.last.set)
 			j.last, j.lastID, j.lastFor, j.lastKnown = l, op.Correlation, process, true
 			return l, true
 		}
@@ -201,19 +183,23 @@ func (j *flowJoin) launchOf(op *Op) (l launched, ok bool) {
 	return l, false
 }
 
-// readUntil takes the calls that start before a moment.
+// readUntil takes the calls that start before a moment, and the ranges that start by it.
 func (j *flowJoin) readUntil(at int64) {
-	for (!j.any || j.began < at) && j.read() {
+	for (!j.any || j.began < at) && !j.ended && j.read() {
+	}
+	if j.ended {
+		j.live.readUntil(at)
 	}
 }
 
-// finish takes the calls that are left; false where the flow is broken.
+// finish takes the calls and ranges that are left; false where the flow is broken.
 // It is false too where a call had more than maxStacks stacks around it: who reads all into
 // memory warns of that.
 func (j *flowJoin) finish() bool {
 	for j.read() {
 	}
-	return !j.broken && j.lost == 0
+	j.live.readUntil(math.MaxInt64)
+	return !j.broken && !j.live.in.broken && j.live.lost == 0
 }
 
 const (
@@ -234,6 +220,7 @@ type launchPage struct {
 	table  *launchTable
 	number uint32          // of its ids, divided by pageIDs
 	sets   [pageIDs]uint32 // what is around each call, from 1; 0 where there is none
+	held   []uint32        // those sets, as they came
 	calls  []FlowCall      // where times are wanted
 }
 
@@ -286,26 +273,34 @@ func (t *Timeline) flowOps(f Flow, visit func(*Op) bool) bool {
 // FlowRegions is RegionRows about all work of a flow; false where that must be in memory.
 // The flow is used up either way. Queues and sites that it named stay in t.
 func (t *Timeline) FlowRegions(q Query, f Flow) (Rows[RegionRow], bool) {
-	var beside sync.WaitGroup
-	var busy *busyRanges
-	beside.Go(func() { busy = newBusyRanges(t) })
-	a, ranges := t.attributeRanges()
-	j, u := newFlowJoin(a, ranges, f), newUsage(a)
-	beside.Wait()
-	ok := t.flowOps(f, func(op *Op) bool {
+	a, ok := t.attributeRanges(f.Ranges())
+	if !ok {
+		return Rows[RegionRow]{}, false
+	}
+	sums, j := a.regionSums(&q), newFlowJoin(a, f)
+	uses, busy := &flowUses{a: a}, &flowBusy{t: t, live: j.live}
+	j.live.opened = func(r uint32) {
+		uses.begin(r)
+		busy.begin(r)
+	}
+	j.live.closed = func(r uint32) {
+		sums.add(r, a.rangeNumber[r], uses.get(r), busy.within[r], nil)
+	}
+	ok = t.flowOps(f, func(op *Op) bool {
 		l, ok := j.launchOf(op)
 		if !ok {
 			return false
 		}
 		busy.add(op)
-		u.credit(op, j.sets.get(l.set))
+		uses.credit(op, j.live.sets[l.set].ranges)
 		return true
 	})
 	if !ok || !j.finish() {
 		return Rows[RegionRow]{}, false
 	}
-	a.all.once.Do(func() { a.all.usage, a.all.busy = u, busy.finish() })
-	rows := a.regionRows(q)
+	busy.finish()
+	j.live.end()
+	rows := sortRegions(sums.list(), sums.over, q.Top)
 	rows.Warnings = append(rows.Warnings, a.Warnings...)
 	return rows, true
 }

@@ -15,6 +15,7 @@ type memoryFlow struct {
 	kernels []Kernel
 	calls   Calls
 	order   []uint32
+	ranges  []Range
 }
 
 // parcel is how many events a memoryFlow gives at a time: few, so that most of what is
@@ -37,11 +38,21 @@ func (f *memoryFlow) NextCalls() (given []FlowCall) {
 	return given
 }
 
-// flowing is the timeline without kernels and calls, and the flow of those.
+func (f *memoryFlow) Ranges() func() []Range {
+	rest := f.ranges
+	return func() []Range {
+		n := min(parcel, len(rest))
+		given := slices.Clone(rest[:n])
+		rest = rest[n:]
+		return given
+	}
+}
+
+// flowing is the timeline without kernels, calls and ranges, and the flow of those.
 func flowing(t *Timeline) (*Timeline, *memoryFlow) {
 	made := *t
-	made.Kernels, made.Calls = nil, Calls{sites: slices.Clone(t.Calls.sites)}
-	return &made, &memoryFlow{slices.Clone(t.Kernels), t.Calls, upTo(t.Calls.Len())}
+	made.Kernels, made.Calls, made.Ranges = nil, Calls{sites: slices.Clone(t.Calls.sites)}, nil
+	return &made, &memoryFlow{slices.Clone(t.Kernels), t.Calls, upTo(t.Calls.Len()), t.Ranges}
 }
 
 // busyProgram is synthetic: two processes with two threads each, which nest ranges in two
@@ -94,6 +105,28 @@ func busyProgram(seed uint64) *Timeline {
 	return t
 }
 
+// badlyNested gives ranges ends and starts that stacks cannot have, as damaged files do.
+func badlyNested(t *Timeline, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 11))
+	last := t.Ranges[len(t.Ranges)-1].End
+	for i := range t.Ranges {
+		r := &t.Ranges[i]
+		switch random.IntN(8) {
+		case 0:
+			r.End += int64(random.IntN(3000))
+		case 1:
+			r.End, r.Unclosed = last, true
+		case 2:
+			r.End = r.Start - int64(random.IntN(2))
+		case 3:
+			if i > 0 { // the longer one may be the second
+				r.Start, r.Thread, r.Domain = t.Ranges[i-1].Start, t.Ranges[i-1].Thread, t.Ranges[i-1].Domain
+			}
+		}
+	}
+	slices.SortStableFunc(t.Ranges, func(x, y Range) int { return int(x.Start - y.Start) })
+}
+
 func asText(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -109,6 +142,9 @@ func TestFlowEqualsMemory(t *testing.T) {
 	inStep := func(s nvtx.State) bool { return len(s.Stacks) == 1 }
 	for seed := range uint64(20) {
 		tl := busyProgram(seed)
+		if seed%2 == 1 {
+			badlyNested(tl, seed)
+		}
 		for i, q := range []Query{
 			{}, {Grouped: true}, {By: ByProcess}, {MinGap: 30}, {Top: 5}, {Region: inStep}, {Devices: []int{1}}, {Processes: []int{2}, Top: 3},
 		} {
@@ -168,7 +204,7 @@ func TestFlowLaunchesEqualMemory(t *testing.T) {
 		})
 		got, gotMain := list(func(visit func(*Kernel, LaunchedFrom)) *Attribution {
 			made, flow := flowing(tl)
-			a, ok := made.FlowLaunches(flow, visit)
+			a, ok := made.FlowLaunches(flow, visit, func(*Range) {})
 			if !ok {
 				t.Fatalf("seed %d: the flow is broken", seed)
 			}
@@ -180,6 +216,43 @@ func TestFlowLaunchesEqualMemory(t *testing.T) {
 		if !slices.Equal(gotMain, wantMain) {
 			t.Fatalf("seed %d: main regions %v, want %v", seed, gotMain, wantMain)
 		}
+	}
+}
+
+// TestRangesPass: ranges of a flow take no more memory than those that are open and those
+// around calls whose work may still come.
+func TestRangesPass(t *testing.T) {
+	tl := &Timeline{
+		Names: []string{"", "run", "step", "cudaLaunchKernel"}, Functions: []Function{{}}, Configs: []LaunchConfig{{}}, Domains: []Domain{{Process: None}},
+		Processes: []Process{{PID: 1, Global: 1 << 24}}, Threads: []Thread{{Global: 1<<24 + 1, TID: 1}}, Queues: []Queue{{}},
+	}
+	const steps, most = 100_000, mostPages * pageIDs / 4
+	tl.Ranges = append(tl.Ranges, Range{End: steps * 100, Name: 1, EndThread: None, Payload: None})
+	for i := range int64(steps) {
+		tl.Ranges = append(tl.Ranges, Range{Start: 100 * i, End: 100*i + 90, Name: 2, EndThread: None, Payload: None})
+		for n := range int64(4) {
+			at := 100*i + 10*n
+			tl.Calls.Add(Call{Start: at, End: at + 5, Correlation: uint32(4*i + n), Name: 3})
+		}
+		tl.Kernels = append(tl.Kernels, Kernel{Start: 100*i + 60, End: 100*i + 95, Correlation: uint32(4*i + 3)})
+	}
+	made, flow := flowing(tl)
+	if rows, ok := made.FlowRegions(Query{}, flow); !ok || asText(t, rows) != asText(t, tl.RegionRows(Query{})) {
+		t.Errorf("regions %v", ok)
+	}
+	if n := len(made.Ranges); n > most+10 {
+		t.Errorf("%d of %d ranges were in memory, want at most %d", n, steps, most+10)
+	}
+	made, flow = flowing(tl)
+	search, ok := made.flowSearch(&Query{WholeDevices: true}, flow, true)
+	if !ok {
+		t.Fatal("gaps do not flow")
+	}
+	if rows, ok := search.groups(); !ok || asText(t, rows) != asText(t, tl.GapGroups(Query{WholeDevices: true})) {
+		t.Errorf("groups of gaps %v", ok)
+	}
+	if n := len(made.Ranges); n > most+10 || search.hosts.held > 2*leastTurns {
+		t.Errorf("%d of %d ranges and %d turns were in memory", n, steps, search.hosts.held)
 	}
 }
 
@@ -266,6 +339,8 @@ func TestBrokenFlow(t *testing.T) {
 			}
 			t.Calls.start = late
 		},
+		"ranges out of order":   func(t *Timeline) { t.Ranges[3], t.Ranges[30] = t.Ranges[30], t.Ranges[3] },
+		"a start/end range":     func(t *Timeline) { t.Ranges[3].Kind = StartEnd },
 		"a kernel without call": func(t *Timeline) { t.Kernels[20].Correlation = 1 << 30 },
 		"a kernel without id":   func(t *Timeline) { t.Kernels[20].Correlation = NoCorrelation },
 		"two calls of one id": func(t *Timeline) {

@@ -68,9 +68,10 @@ type flowSource struct {
 	l launched // of the work that is visited
 }
 
-func newFlowSource(a *Attribution, ranges []uint32, f Flow, w *callWindow) *flowSource {
-	j := newFlowJoin(a, ranges, f)
+func newFlowSource(a *Attribution, f Flow, w *callWindow, hosts *hostRanges) *flowSource {
+	j := newFlowJoin(a, f)
 	j.times, j.each = true, w.add
+	j.live.opened = func(r uint32) { hosts.open(a, r) }
 	return &flowSource{j: j}
 }
 
@@ -81,13 +82,13 @@ func (s *flowSource) each(visit func(*Op)) bool {
 		}
 		return ok
 	})
-	s.j.each = nil // no gap comes after the last work
+	s.j.each, s.j.live.opened = nil, nil // no gap comes after the last work
 	return ok && s.j.finish()
 }
 
 // launchOf answers for the work that is visited now, whatever it is asked for.
 func (s *flowSource) launchOf(*Op) gapLaunch {
-	return gapLaunch{true, s.l.Start, s.l.End, s.j.a.t.Calls.sites[s.l.Site].Thread, s.j.sets.get(s.l.set), nil}
+	return gapLaunch{true, s.l.Start, s.l.End, s.j.a.t.Calls.sites[s.l.Site].Thread, s.j.live.sets[s.l.set].ranges, nil}
 }
 
 func (s *flowSource) readUntil(at int64) { s.j.readUntil(at) }
@@ -201,20 +202,24 @@ type gapSearch struct {
 	q      *Query
 	source gapSource
 	window *callWindow
+	hosts  *hostRanges
 }
 
 // gapSearch goes through a timeline in memory, all of whose CUDA calls it needs.
 func (t *Timeline) gapSearch(q *Query, outer bool) *gapSearch {
 	a, w := t.Attribute(), &callWindow{t: t, outer: outer}
-	return &gapSearch{a, q, newMemorySource(a, w), w}
+	return &gapSearch{a, q, newMemorySource(a, w), w, a.hostRanges()}
 }
 
-// flowSearch goes through a flow. The query may not choose by kernel, and is about whole
-// devices.
-func (t *Timeline) flowSearch(q *Query, f Flow, outer bool) *gapSearch {
-	a, ranges := t.attributeRanges()
-	w := &callWindow{t: t, outer: outer}
-	return &gapSearch{a, q, newFlowSource(a, ranges, f, w), w}
+// flowSearch goes through a flow; false where it must be in memory. The query may not choose
+// by kernel, and is about whole devices.
+func (t *Timeline) flowSearch(q *Query, f Flow, outer bool) (*gapSearch, bool) {
+	a, ok := t.attributeRanges(f.Ranges())
+	if !ok {
+		return nil, false
+	}
+	w, hosts := &callWindow{t: t, outer: outer}, a.noHostRanges()
+	return &gapSearch{a, q, newFlowSource(a, f, w, hosts), w, hosts}, true
 }
 
 // each visits the gaps by their end; false where the flow cannot tell them.
@@ -229,6 +234,7 @@ func (s *gapSearch) each(visit func(*gap, gapLaunch)) bool {
 		}
 		s.source.readUntil(x.end)
 		s.window.drop(finder.horizon)
+		s.hosts.settle(x.end, finder.horizon)
 		visit(x, l)
 	})
 	if !s.q.WholeDevices {

@@ -90,7 +90,6 @@ type gapKey struct {
 type gapSums struct {
 	*gapSearch
 	causes []int // by site of the calls
-	hosts  *hostRanges
 	python pythonSamples
 	rows   map[gapKey]*GapGroupRow
 	last   *GapGroupRow
@@ -108,11 +107,15 @@ func (t *Timeline) GapGroups(q Query) Rows[GapGroupRow] {
 // FlowGapGroups is GapGroups of a flow; false where it must be in memory. The query may
 // not choose by kernel, and is about whole devices.
 func (t *Timeline) FlowGapGroups(q Query, f Flow) (Rows[GapGroupRow], bool) {
-	return t.flowSearch(&q, f, true).groups()
+	s, ok := t.flowSearch(&q, f, true)
+	if !ok {
+		return Rows[GapGroupRow]{}, false
+	}
+	return s.groups()
 }
 
 func (s *gapSearch) groups() (Rows[GapGroupRow], bool) {
-	g := &gapSums{gapSearch: s, hosts: s.a.hostRanges(), python: s.a.t.pythonSamples(), rows: map[gapKey]*GapGroupRow{}}
+	g := &gapSums{gapSearch: s, python: s.a.t.pythonSamples(), rows: map[gapKey]*GapGroupRow{}}
 	if !s.each(g.add) {
 		return Rows[GapGroupRow]{}, false
 	}

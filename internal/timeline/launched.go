@@ -23,30 +23,31 @@ func (a *Attribution) EachLaunch(visit func(*Kernel, LaunchedFrom)) {
 	}
 }
 
-// FlowLaunches is Attribute, and EachLaunch of it, with kernels and calls that come in a
-// flow; false where they must be in memory. What is asked of single kernels or calls of
-// the attribution by their number cannot be answered. The kernel is valid until visit
-// returns.
-func (t *Timeline) FlowLaunches(f Flow, visit func(*Kernel, LaunchedFrom)) (*Attribution, bool) {
-	a, ranges := t.attributeRanges()
-	j := newFlowJoin(a, ranges, f)
+// FlowLaunches is Attribute, and EachLaunch of it, with kernels, calls and ranges that come
+// in a flow; false where they must be in memory. What is asked of single kernels, calls or
+// ranges of the attribution by their number cannot be answered. A kernel is valid until
+// visit returns, and so is a range until opened does, which is told of each as it opens.
+func (t *Timeline) FlowLaunches(f Flow, visit func(*Kernel, LaunchedFrom), opened func(*Range)) (*Attribution, bool) {
+	a, ok := t.attributeRanges(f.Ranges())
+	if !ok {
+		return nil, false
+	}
+	j := newFlowJoin(a, f)
 	j.times = true
+	j.live.opened = func(r uint32) { opened(&t.Ranges[r]) }
 	p := newPlaces()
 	p.graph = make([]uint32, len(t.Graphs))
 	a.places, a.mainTimes = p, &placeTimes{}
-	type around struct{ place, region uint32 }
-	bySet := []around{{}} // as far as asked for; 0 is outside every range
-	ok := t.flowOps(f, func(op *Op) bool {
+	ok = t.flowOps(f, func(op *Op) bool {
 		l, ok := j.launchOf(op)
 		if !ok {
 			return false
 		}
-		for set := uint32(len(bySet)); set <= l.set; set++ {
-			stacks := j.sets.get(set)
-			bySet = append(bySet, around{a.placeOf(stacks, nil), a.nodeOf(stacks, nil)})
+		set := &j.live.sets[l.set]
+		if !set.around.known {
+			set.around = placeRegion{true, a.placeOf(set.ranges, nil), a.nodeOf(set.ranges, nil)}
 		}
-		at := bySet[l.set]
-		switch op.Kind {
+		switch at := set.around; op.Kind {
 		case OpKernel:
 			a.mainTimes.add(at.place, op.Start, op.End)
 			visit(op.kernel, LaunchedFrom{at.place, at.region, t.Calls.sites[l.Site].Thread, l.Start})
@@ -58,7 +59,7 @@ func (t *Timeline) FlowLaunches(f Flow, visit func(*Kernel, LaunchedFrom)) (*Att
 	if !ok || !j.finish() {
 		return nil, false
 	}
-	t.KernelsByStart = true
+	t.Ranges, t.KernelsByStart = nil, true
 	return a, true
 }
 

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -228,10 +229,15 @@ func (a *Attribution) regionRows(q Query) Rows[RegionRow] {
 			}
 			part.Devices = []int{int(device)}
 		}
-		rows = append(rows, a.regionsOf(&part, &over)...)
+		sums := a.regionsOf(&part)
+		rows, over = append(rows, sums.list()...), over || sums.over
 	}
+	return sortRegions(rows, over, q.Top)
+}
+
+func sortRegions(rows []RegionRow, over bool, top int) Rows[RegionRow] {
 	slices.SortStableFunc(rows, compareRegions)
-	out := cutTop(rows, q.Top)
+	out := cutTop(rows, top)
 	if over {
 		out.Warnings = append(out.Warnings, fact.New(CodeOverflow))
 	}
@@ -262,74 +268,107 @@ type regionKey struct {
 	process uint32
 }
 
-// regionsOf gives the rows for one choice of devices. Split by device, a row
+// regionSums adds ranges up by region.
+type regionSums struct {
+	a       *Attribution
+	q       *Query
+	matches []bool   // by region
+	groups  []string // as groupPaths gives them
+	first   []uint32
+	sums    map[regionKey]*regionSum
+	over    bool
+}
+
+// A regionSum is a row that grows.
+type regionSum struct {
+	RegionRow
+	lasted Sample
+	first  uint32 // place in the file of the first range
+}
+
+func (a *Attribution) regionSums(q *Query) *regionSums {
+	s := &regionSums{a: a, q: q, matches: a.nodeFilter(q), sums: map[regionKey]*regionSum{}}
+	s.groups, s.first = a.groupPaths()
+	return s
+}
+
+// regionsOf gives the sums for one choice of devices. Split by device, a row
 // counts only the instances that used the device.
-func (a *Attribution) regionsOf(q *Query, over *bool) []RegionRow {
-	t := a.t
+func (a *Attribution) regionsOf(q *Query) *regionSums {
 	u, busy := a.measured(q)
-	matches := a.nodeFilter(q)
-	rows := map[regionKey]*RegionRow{}
-	lasted := map[regionKey][]int64{}
-	var order []regionKey
-	groups, first := a.groupPaths()
-	for i := range t.Ranges {
-		r := &t.Ranges[i]
-		id := a.rangeNode[i]
-		process := t.ThreadProcess(r.Thread)
+	sums := a.regionSums(q)
+	for i := range a.t.Ranges {
 		work := u.get(i)
-		if !matches[id] || !q.wantProcess(t.pid(process)) || q.By&ByDevice != 0 && work == nil {
+		if q.By&ByDevice != 0 && work == nil {
 			continue
 		}
-		if q.Grouped {
-			id = first[id]
-		}
-		key := regionKey{node: id}
-		if q.By&ByProcess != 0 {
-			key.process = process
-		}
-		row := rows[key]
-		if row == nil {
-			row = a.newRegion(id, q, process)
-			if row.Group = groups[id]; q.Grouped {
-				row.Path = row.Group
-			}
-			rows[key] = row
-			order = append(order, key)
-		}
-		row.Instances++
-		accrue(&row.RangeNS, Since(r.Start, r.End), over)
-		lasted[key] = append(lasted[key], Since(r.Start, r.End))
-		if r.Unclosed {
-			row.Unclosed++
-		}
-		accrue(&row.WallBusyNS, busy[i], over)
-		if work != nil {
-			row.credit(work, over)
-			if work.workEnd > r.End {
-				row.Async++
-			}
-		}
-		if same := u.same[uint32(i)]; same != nil {
-			accrue(&row.SameThread.ProjectedNS, same.projection(), over)
-			row.SameThread.KernelCalls += same.kernels
-			accrue(&row.SameThread.KernelNS, same.kernelNS, over)
-		}
+		sums.add(uint32(i), uint32(i), work, busy[i], u.same[uint32(i)])
 	}
 	for key, n := range u.once {
 		if q.By&ByProcess == 0 {
 			key.process = 0
 		}
 		if q.Grouped {
-			key.node = first[key.node]
+			key.node = sums.first[key.node]
 		}
-		if row := rows[key]; row != nil {
-			row.creditOnce(n, over)
+		if row := sums.sums[key]; row != nil {
+			row.creditOnce(n, &sums.over)
 		}
 	}
-	out := make([]RegionRow, 0, len(order))
-	for _, key := range order {
-		rows[key].spread(lasted[key])
-		out = append(out, *rows[key])
+	return sums
+}
+
+// add takes a range with its place in the file, its work, and that of its own thread: nil
+// for none. How long it had the GPU busy is in ns.
+func (s *regionSums) add(r, number uint32, work *use, busy int64, same *use) {
+	t, rng, id := s.a.t, &s.a.t.Ranges[r], s.a.rangeNode[r]
+	process := t.ThreadProcess(rng.Thread)
+	if !s.matches[id] || !s.q.wantProcess(t.pid(process)) {
+		return
+	}
+	if s.q.Grouped {
+		id = s.first[id]
+	}
+	key := regionKey{node: id}
+	if s.q.By&ByProcess != 0 {
+		key.process = process
+	}
+	row := s.sums[key]
+	if row == nil {
+		row = &regionSum{RegionRow: *s.a.newRegion(id, s.q, process), first: number}
+		if row.Group = s.groups[id]; s.q.Grouped {
+			row.Path = row.Group
+		}
+		s.sums[key] = row
+	}
+	row.Instances++
+	row.first = min(row.first, number)
+	accrue(&row.RangeNS, Since(rng.Start, rng.End), &s.over)
+	row.lasted.Add(Since(rng.Start, rng.End))
+	if rng.Unclosed {
+		row.Unclosed++
+	}
+	accrue(&row.WallBusyNS, busy, &s.over)
+	if work != nil {
+		row.credit(work, &s.over)
+		if work.workEnd > rng.End {
+			row.Async++
+		}
+	}
+	if same != nil {
+		accrue(&row.SameThread.ProjectedNS, same.projection(), &s.over)
+		row.SameThread.KernelCalls += same.kernels
+		accrue(&row.SameThread.KernelNS, same.kernelNS, &s.over)
+	}
+}
+
+// list gives the rows in the order of their first ranges.
+func (s *regionSums) list() []RegionRow {
+	sums := slices.SortedFunc(maps.Values(s.sums), func(x, y *regionSum) int { return cmp.Compare(x.first, y.first) })
+	out := make([]RegionRow, 0, len(sums))
+	for _, row := range sums {
+		row.spread(&row.lasted)
+		out = append(out, row.RegionRow)
 	}
 	return out
 }
@@ -341,15 +380,15 @@ func middle(sorted []int64) int64 {
 	return low + (high-low+1)/2
 }
 
-// spread tells how long single instances lasted.
-func (row *RegionRow) spread(ns []int64) {
-	slices.Sort(ns)
-	row.MinNS, row.MedianNS, row.MaxNS = ns[0], middle(ns), ns[len(ns)-1]
-	for _, n := range ns {
-		if n > 2*row.MedianNS {
-			row.Outliers++
+// spread tells how long single instances lasted, of which there is one.
+func (row *RegionRow) spread(lasted *Sample) {
+	low, high := lasted.middle()
+	row.MinNS, row.MedianNS, row.MaxNS = lasted.min, middle([]int64{low, high}), lasted.max
+	lasted.each(func(ns int64, n float64) {
+		if ns > 2*row.MedianNS {
+			row.Outliers += int64(n)
 		}
-	}
+	})
 }
 
 // groupPaths gives each region the path of its group, in which ids are taken out,
@@ -365,7 +404,7 @@ func (a *Attribution) groupPaths() (paths []string, first []uint32) {
 		kind RangeKind
 	}
 	paths, first = make([]string, len(a.nodes)), make([]uint32, len(a.nodes))
-	seen, begun := map[group]uint32{}, a.begun()
+	seen, begun := map[group]uint32{}, a.firstOpened()
 	stacks := make([][]nvtx.Range, len(a.nodes))
 	for id := 1; id < len(a.nodes); id++ { // a parent has the lower number
 		n := &a.nodes[id]
@@ -376,7 +415,7 @@ func (a *Attribution) groupPaths() (paths []string, first []uint32) {
 		stacks[id] = append(slices.Clip(stacks[n.parent]), nvtx.Range{Name: name, Domain: a.t.Name(n.key.domain)})
 		paths[id] = nvtx.Path(stacks[id])
 		key := group{paths[id], n.key.kind}
-		if old, ok := seen[key]; !ok || a.later(begun[old], begun[id]) {
+		if old, ok := seen[key]; !ok || begun[old].later(begun[id]) {
 			seen[key] = uint32(id)
 		}
 	}
@@ -386,15 +425,15 @@ func (a *Attribution) groupPaths() (paths []string, first []uint32) {
 	return paths, first
 }
 
-// begun is, by region, its range that was opened first.
-func (a *Attribution) begun() []uint32 {
-	begun := make([]uint32, len(a.nodes))
-	for i := range begun {
-		begun[i] = None
+// firstOpened is, by region, that of its ranges that was opened first.
+func (a *Attribution) firstOpened() []opening {
+	if a.begun != nil {
+		return a.begun
 	}
+	begun, any := make([]opening, len(a.nodes)), make([]bool, len(a.nodes))
 	for i, id := range a.rangeNode {
-		if at := &begun[id]; *at == None || a.later(*at, uint32(i)) {
-			*at = uint32(i)
+		if at := a.opening(uint32(i)); !any[id] || begun[id].later(at) {
+			begun[id], any[id] = at, true
 		}
 	}
 	return begun

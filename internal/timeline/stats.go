@@ -135,18 +135,24 @@ func (s *Sample) Stddev() float64 {
 // Median is the middle duration, or the mean of the two middle ones. It
 // reorders what the sample holds.
 func (s *Sample) Median() float64 {
-	n := s.Len()
-	if n == 0 {
+	if s.Len() == 0 {
 		return 0
 	}
+	low, high := s.middle()
+	return (float64(low) + float64(high)) / 2
+}
+
+// middle is the middle duration twice, or the two middle ones. There is at least one. It
+// reorders what the sample holds.
+func (s *Sample) middle() (low, high int64) {
+	n := s.Len()
 	slices.Sort(s.wide)
 	negative, _ := slices.BinarySearch(s.wide, 0)
-	upper := s.kth(n/2, negative)
+	high = s.kth(n/2, negative)
 	if n%2 == 1 {
-		return float64(upper)
+		return high, high
 	}
-	lower := s.kth(n/2-1, negative)
-	return (float64(lower) + float64(upper)) / 2
+	return s.kth(n/2-1, negative), high
 }
 
 // kth is the duration at place k of the sorted sample: the wide ones surround

@@ -24,16 +24,24 @@ func (r *Range) open() int64 {
 type nest struct {
 	ranges []uint32
 	active bool
+	left   func(r uint32) // told of every range that is dropped; nil for nobody
+}
+
+// drop lets go of the ranges on top that end before a moment.
+func (n *nest) drop(ranges []Range, before int64) {
+	for top := len(n.ranges) - 1; top >= 0 && ranges[n.ranges[top]].open() < before; top-- {
+		if n.left != nil {
+			n.left(n.ranges[top])
+		}
+		n.ranges = n.ranges[:top]
+	}
 }
 
 // push opens range r and returns the range around it, or None. What ended before
 // r began is not around it, though r itself ends earlier still, as it may in a
 // damaged file.
 func (n *nest) push(ranges []Range, r uint32) uint32 {
-	end := max(ranges[r].open(), ranges[r].Start)
-	for len(n.ranges) > 0 && ranges[n.ranges[len(n.ranges)-1]].open() < end {
-		n.ranges = n.ranges[:len(n.ranges)-1]
-	}
+	n.drop(ranges, max(ranges[r].open(), ranges[r].Start))
 	parent := uint32(None)
 	if len(n.ranges) > 0 {
 		parent = n.ranges[len(n.ranges)-1]
@@ -46,9 +54,7 @@ func (n *nest) push(ranges []Range, r uint32) uint32 {
 // ended before the call are dropped, so calls must come in the order of their
 // starts.
 func (n *nest) around(ranges []Range, start, end int64) uint32 {
-	for len(n.ranges) > 0 && ranges[n.ranges[len(n.ranges)-1]].open() < start {
-		n.ranges = n.ranges[:len(n.ranges)-1]
-	}
+	n.drop(ranges, start)
 	top := len(n.ranges) - 1
 	if top >= 0 && ranges[n.ranges[top]].open() >= end { // as a rule
 		return n.ranges[top]
@@ -67,19 +73,22 @@ func (a *Attribution) pushPop(ranges []uint32) {
 	if len(ranges) == 0 {
 		return
 	}
-	sweeps := map[uint32]*threadSweep{}
+	sweeps := map[uint32]*rangeFeed{}
 	for len(ranges) > 0 {
 		thread := a.t.Ranges[ranges[0]].Thread
 		n := 1
 		for n < len(ranges) && a.t.Ranges[ranges[n]].Thread == thread {
 			n++
 		}
-		(&threadSweep{a: a, ranges: ranges[:n], pushed: a.place}).advance(math.MaxInt64) // what is around a range does not depend on calls
-		sweeps[thread] = &threadSweep{a: a, ranges: ranges[:n], sets: &a.sets, lost: &a.lost.stacks}
+		nested := threadSweep{a: a} // what is around a range does not depend on calls
+		for _, r := range ranges[:n] {
+			a.place(r, nested.push(r))
+		}
+		sweeps[thread] = &rangeFeed{threadSweep: threadSweep{a: a, sets: &a.sets, lost: &a.lost.stacks}, ranges: ranges[:n], next: math.MinInt64}
 		ranges = ranges[n:]
 	}
 	calls := &a.t.Calls
-	bySite := make([]*threadSweep, len(calls.sites)) // nil for threads without ranges
+	bySite := make([]*rangeFeed, len(calls.sites)) // nil for threads without ranges
 	for i, s := range calls.sites {
 		bySite[i] = sweeps[s.Thread]
 	}
@@ -107,62 +116,81 @@ func (a *Attribution) pushPop(ranges []uint32) {
 	a.callSet.fill(calls.Len())
 }
 
-// A threadSweep goes through the calls of a thread by start and finds the push/pop
-// ranges around each.
+// A rangeFeed pushes the ranges of a thread before the calls that may lie in them.
+type rangeFeed struct {
+	threadSweep
+	ranges []uint32 // not pushed yet, in the order of rangeOrder
+	next   int64    // no range is pushed for calls that start before it
+}
+
+// around is the set of ranges around the next call of the thread.
+func (f *rangeFeed) around(start, end int64) uint32 {
+	if start >= f.next {
+		f.next = math.MaxInt64
+		for len(f.ranges) > 0 {
+			if next := f.a.t.Ranges[f.ranges[0]].Start; next > start {
+				f.next = next
+				break
+			}
+			f.push(f.ranges[0])
+			f.ranges = f.ranges[1:]
+		}
+	}
+	return f.threadSweep.around(start, end)
+}
+
+// A setMaker numbers sets of ranges. Last is the number that it gave the thread before, 0 at
+// first: where the set is the same, so is the number. The empty set is 0.
+type setMaker interface {
+	add(list []uint32, last uint32) uint32
+}
+
+// A threadSweep goes through the ranges and calls of a thread by start and finds the
+// push/pop ranges around each call. Who has it pushes every range before the calls that
+// start no earlier.
 type threadSweep struct {
 	a       *Attribution
-	ranges  []uint32 // of the thread, in the order of rangeOrder
-	next    int      // range that is not open yet
-	nests   map[uint32]*nest
+	nests   map[uint32]*nest // by domain
 	active  []*nest
 	current []uint32
 	last    uint32
-	sets    *lists
-	pushed  func(r, parent uint32) // told of every range; nil for nobody
-	lost    *int64                 // stacks beyond maxStacks
+	sets    setMaker
+	left    func(r uint32) // told of every range that no later call can lie in; nil for nobody
+	lost    *int64         // stacks beyond maxStacks
 
-	// Where steady, a call that starts before calm and ends by calmEnd has the ranges
-	// around it that the last one had.
-	steady        bool
-	calm, calmEnd int64
+	// Where steady, a call that ends by calmEnd has the ranges around it that the last
+	// one had.
+	steady  bool
+	calmEnd int64
 }
 
-// advance opens the ranges that start by a moment.
-func (s *threadSweep) advance(until int64) {
+// push opens a range, which comes in the order of rangeOrder, and returns the one around it,
+// or None.
+func (s *threadSweep) push(r uint32) (parent uint32) {
 	all := s.a.t.Ranges
-	for s.next < len(s.ranges) && all[s.ranges[s.next]].Start <= until {
-		r := s.ranges[s.next]
-		s.next++
-		n := s.nests[all[r].Domain]
-		if n == nil {
-			if s.nests == nil {
-				s.nests = map[uint32]*nest{}
-			}
-			n = &nest{}
-			s.nests[all[r].Domain] = n
+	n := s.nests[all[r].Domain]
+	if n == nil {
+		if s.nests == nil {
+			s.nests = map[uint32]*nest{}
 		}
-		if !n.active {
-			n.active = true
-			s.active = append(s.active, n)
-		}
-		parent := n.push(all, r)
-		if s.pushed != nil {
-			s.pushed(r, parent)
-		}
+		n = &nest{left: s.left}
+		s.nests[all[r].Domain] = n
 	}
+	if !n.active {
+		n.active = true
+		s.active = append(s.active, n)
+	}
+	s.steady = false
+	return n.push(all, r)
 }
 
 // around is the set of ranges around the next call: its number in sets.
 func (s *threadSweep) around(start, end int64) uint32 {
-	if s.steady && start < s.calm && max(start, end) <= s.calmEnd {
+	if s.steady && max(start, end) <= s.calmEnd {
 		return s.last
 	}
 	all := s.a.t.Ranges
-	s.advance(start)
-	s.steady, s.calm, s.calmEnd = true, math.MaxInt64, math.MaxInt64
-	if s.next < len(s.ranges) {
-		s.calm = all[s.ranges[s.next]].Start
-	}
+	s.steady, s.calmEnd = true, math.MaxInt64
 	s.current = s.current[:0]
 	keep := s.active[:0]
 	for _, n := range s.active {
