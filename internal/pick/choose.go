@@ -23,28 +23,26 @@ type choice struct {
 	seen   []bool // by kind: ncu's filter lets it through
 	cost   costModel
 
-	members [][]uint32 // by group: its launches that pass the NVTX filter
-	barred  []Reason   // by group: why it cannot be chosen, "" if it can
-	peers   []bool     // by group: it is barred because its kernel waits for a peer
-	ranked  []int      // groups that can be chosen, by time
-	totalNS []int64    // by group, within the regions
-	medians []int      // by group, as far as asked for: its typical launch + 1
-	totals  Totals
-	regions []regionTime // include expressions, then outermost regions
-	plain   bool         // names go by function alone
+	counts   []int     // by group: launches that pass the NVTX filter
+	barred   []Reason  // by group: why it cannot be chosen, "" if it can
+	peers    []bool    // by group: it is barred because its kernel waits for a peer
+	ranked   []int     // groups that can be chosen, by time
+	totalNS  []int64   // by group, within the regions
+	typicals []typical // by group, once asked for
+	totals   Totals
+	regions  []regionTime // include expressions, then outermost regions
+	plain    bool         // names go by function alone
 
 	numberings map[string]*numbering       // by the form of the names, as far as asked for
 	configs    map[string][]*configuration // the same
-	// by group, as far as asked for: launches near its median
-	typicals map[int][]int
-	prepared bool        // what each needs is there
-	cut      **stretches // nil where nobody asked yet
+	prepared   bool                        // what each needs is there
+	cut        **stretches                 // nil where nobody asked yet
 }
 
 // newChoice makes a choice that knows nothing yet: medians, numberings and
 // configurations are found when they are first asked for.
 func newChoice(l *Launches, p Policy, filter *regionFilter) *choice {
-	return &choice{l: l, p: p, filter: filter, medians: make([]int, len(l.groups)), numberings: map[string]*numbering{}, configs: map[string][]*configuration{}, typicals: map[int][]int{}}
+	return &choice{l: l, p: p, filter: filter, numberings: map[string]*numbering{}, configs: map[string][]*configuration{}}
 }
 
 // sortedChoice sorts the launches that a policy selects; filter and kernels know
@@ -146,9 +144,10 @@ func (l *Launches) main(of []bool, asked bool) []bool {
 // total time, the rarer first among equals.
 func (c *choice) sort(kernels *selection) {
 	l := c.l
-	c.members, c.totalNS = l.members(c.in), make([]int64, len(l.groups))
+	c.counts, c.totalNS = make([]int, len(l.groups)), make([]int64, len(l.groups))
 	for i := range l.kinds {
 		if k := &l.kinds[i]; c.in[i] {
+			c.counts[k.group] += k.launches
 			c.totalNS[k.group] += k.ns
 		}
 	}
@@ -165,7 +164,7 @@ func (c *choice) sort(kernels *selection) {
 			reasons[n] = why
 		}
 		c.barred[g], c.peers[g] = why, waits[n]
-		if why.IsZero() && len(c.members[g]) > 0 {
+		if why.IsZero() && c.counts[g] > 0 {
 			c.ranked = append(c.ranked, g)
 			c.totals.EligibleNS += c.totalNS[g]
 			for r := range c.regions {
@@ -177,7 +176,7 @@ func (c *choice) sort(kernels *selection) {
 	slices.SortFunc(c.ranked, func(x, y int) int {
 		return cmp.Or(
 			cmp.Compare(c.totalNS[y], c.totalNS[x]),
-			cmp.Compare(len(c.members[x]), len(c.members[y])),
+			cmp.Compare(c.counts[x], c.counts[y]),
 			cmp.Compare(l.groups[x].key.ident, l.groups[y].key.ident),
 			slices.Compare(l.groups[x].key.grid[:], l.groups[y].key.grid[:]),
 			slices.Compare(l.groups[x].key.block[:], l.groups[y].key.block[:]),

@@ -61,7 +61,7 @@ func (c *choice) fill(t *Targets, chosen []step, plan *translation) {
 // it, of everything and of each region.
 func (c *choice) reason(s step, rank int, have int64, haveIn []int64) Reason {
 	of := fact.Share("share", share(c.totalNS[s.group], c.totals.RegionNS))
-	launches := fact.Count("launches", len(c.members[s.group]))
+	launches := fact.Count("launches", c.counts[s.group])
 	if s.region < 0 {
 		return because(chosenByRank, fact.Count("rank", rank), of, launches, fact.Share("covered", share(have, c.totals.RegionNS)))
 	}
@@ -96,7 +96,7 @@ func (c *choice) addUnasked(t *Targets, isChosen, isCounted map[int]bool) int64 
 func (c *choice) byTime() []int {
 	var out []int
 	for g := range c.l.groups {
-		if len(c.members[g]) > 0 {
+		if c.counts[g] > 0 {
 			out = append(out, g)
 		}
 	}
@@ -162,7 +162,7 @@ func (c *choice) group(g, rank int) Group {
 	def := &c.l.groups[g]
 	row := Group{
 		ID: def.id, Rank: rank, Kernel: def.names.short, Function: def.names.function, Mangled: def.names.mangled, Demangled: def.names.demangled,
-		Grid: def.key.grid, Block: def.key.block, GPU: def.key.gpu, Launches: len(c.members[g]), TotalNS: c.totalNS[g],
+		Grid: def.key.grid, Block: def.key.block, GPU: def.key.gpu, Launches: c.counts[g], TotalNS: c.totalNS[g],
 		Share: share(c.totalNS[g], c.totals.RegionNS), ShareAll: share(c.totalNS[g], c.totals.KernelNS+c.totals.GraphNS),
 		Typical: c.launch(c.median(g)),
 	}
@@ -298,9 +298,9 @@ func (c *choice) leftRow(why Reason, groups []int) LeftOut {
 			kernels[n] = k
 			order = append(order, k)
 		}
-		k.Launches += len(c.members[g])
+		k.Launches += c.counts[g]
 		k.NS += c.totalNS[g]
-		row.Launches += len(c.members[g])
+		row.Launches += c.counts[g]
 		row.NS += c.totalNS[g]
 	}
 	row.Share = share(row.NS, c.totals.RegionNS)

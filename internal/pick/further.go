@@ -45,32 +45,37 @@ func (c *choice) scopes() []scope {
 
 // modes finds what a plan leaves to guesses, in all scopes.
 func (c *choice) modes(plan *translation) ([]scope, []mode) {
-	picked := map[int][]int64{}
+	picked := make([][]int64, len(c.l.groups))
 	for _, r := range plan.runs {
 		for _, p := range r.picks {
 			g := c.l.group(p.launch)
 			picked[g] = append(picked[g], c.l.ns(p.launch))
 		}
 	}
-	scopes := c.scopes()
-	var out []mode
-	for g := range c.l.groups {
-		if len(picked[g]) == 0 || !c.barred[g].IsZero() {
+	scopes, groups := c.scopes(), c.groupsOfKinds()
+	for i, g := range groups {
+		if g >= 0 && (len(picked[g]) == 0 || !c.barred[g].IsZero()) {
+			groups[i] = -1
+		}
+		for s := range scopes {
+			if groups[i] >= 0 && scopes[s].in[i] {
+				scopes[s].countedNS += c.l.kinds[i].ns
+			}
+		}
+	}
+	unlike := make([][]int, len(c.l.groups))
+	for i := range c.l.len() {
+		g := groups[c.l.kindOf.At(uint32(i))]
+		if g < 0 {
 			continue
 		}
-		var unlike []int
-		for _, i := range c.members[g] {
-			ns, kind := c.l.ns(int(i)), c.l.kindOf.At(i)
-			for s := range scopes {
-				if scopes[s].in[kind] {
-					scopes[s].countedNS += ns
-				}
-			}
-			if !slices.ContainsFunc(picked[g], func(other int64) bool { return Alike(ns, other) }) {
-				unlike = append(unlike, int(i))
-			}
+		if ns := c.l.ns(i); !slices.ContainsFunc(picked[g], func(other int64) bool { return Alike(ns, other) }) {
+			unlike[g] = append(unlike[g], i)
 		}
-		out = append(out, c.modesOf(g, unlike, scopes)...)
+	}
+	var out []mode
+	for g := range c.l.groups {
+		out = append(out, c.modesOf(g, unlike[g], scopes)...)
 	}
 	return scopes, out
 }

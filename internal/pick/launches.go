@@ -15,7 +15,7 @@ import (
 
 // Launches is the kernel launches of a timeline in the order in which they were
 // made, sorted into groups of the same kernel, grid, block and
-// model of GPU. Of each launch some six bytes are kept; what launches share is in
+// model of GPU. Of each launch some ten bytes are kept; what launches share is in
 // their kind. It does not need the kernels and calls of the timeline in memory.
 type Launches struct {
 	t       *timeline.Timeline
@@ -262,25 +262,19 @@ func (l *Launches) find(kernel int) int {
 	return -1
 }
 
-// members lists the launches of each group, in order; those of the kinds that in tells
-// of, all where it is nil.
-func (l *Launches) members(in []bool) [][]uint32 {
-	counts, n := make([]int, len(l.groups)), 0
+// members lists the launches of each group, in order.
+func (l *Launches) members() [][]uint32 {
+	counts := make([]int, len(l.groups))
 	for i := range l.kinds {
-		if k := &l.kinds[i]; in == nil || in[i] {
-			counts[k.group] += k.launches
-			n += k.launches
-		}
+		counts[l.kinds[i].group] += l.kinds[i].launches
 	}
-	room, out := make([]uint32, n), make([][]uint32, len(l.groups))
+	room, out := make([]uint32, l.len()), make([][]uint32, len(l.groups))
 	for g, n := range counts {
 		out[g], room = room[:0:n], room[n:]
 	}
 	for i := range l.len() {
-		if k := l.kindOf.At(uint32(i)); in == nil || in[k] {
-			of := &out[l.kinds[k].group]
-			*of = append(*of, uint32(i))
-		}
+		of := &out[l.group(i)]
+		*of = append(*of, uint32(i))
 	}
 	return out
 }

@@ -33,7 +33,7 @@ type accepted struct {
 // numbered are the launches of one name in a process, in their order.
 type numbered struct {
 	nameKey
-	launches []uint32
+	launches deltas
 	thread   uint32 // that made the first of them
 	// shaky is the first launch that another thread made: from there on the order may
 	// change from run to run. len of all launches where one thread made all.
@@ -84,21 +84,18 @@ func (c *choice) nameKinds(base string) *numbering {
 
 // list lists the launches of each name.
 func (n *numbering) list() {
-	counts, all := make([]int, len(n.names)), 0
+	counts := make([]int, len(n.names))
 	for i, name := range n.nameOf {
 		if name >= 0 {
 			counts[name] += n.l.kinds[i].launches
-			all += n.l.kinds[i].launches
 		}
 	}
-	room := make([]uint32, all)
 	for i, count := range counts {
-		n.names[i].launches, room = room[:0:count], room[count:]
+		n.names[i].launches = makeDeltas(count)
 	}
 	for i := range n.l.len() {
 		if name := n.nameOf[n.l.kindOf.At(uint32(i))]; name >= 0 {
-			m := &n.names[name]
-			m.launches = append(m.launches, uint32(i))
+			n.names[name].launches.add(uint32(i))
 		}
 	}
 }
@@ -117,8 +114,7 @@ func (n *numbering) number(launch int) int32 {
 	if m == nil {
 		return 0
 	}
-	at, _ := slices.BinarySearch(m.launches, uint32(launch))
-	return int32(at) + 1
+	return int32(m.launches.find(uint32(launch))) + 1
 }
 
 // steady tells whether a launch has the same number in every run.
@@ -169,20 +165,8 @@ func (c *choice) typicalWants(groups []int) []want {
 // There are maxAccept at most, in the order of the launches. The list is kept: do not change
 // it.
 func (c *choice) typical(g int) []int {
-	if list := c.typicals[g]; list != nil {
-		return list
-	}
-	var list []int
-	for _, i := range c.members[g] {
-		if len(list) == maxAccept {
-			break
-		}
-		if c.isTypical(int(i)) {
-			list = append(list, int(i))
-		}
-	}
-	c.typicals[g] = list
-	return list
+	c.findTypicals()
+	return c.typicals[g].near
 }
 
 // slowestWants take the slowest launch of each group and no other.
@@ -300,11 +284,11 @@ func (c *choice) numbersOf(base string, named map[string]bool) *numbers {
 func (n *numbers) with(number int32) []int {
 	n.list = n.list[:0]
 	for at, m := range n.names {
-		if int(number) > len(m.launches) {
+		if int(number) > m.launches.n {
 			continue
 		}
 		// Names come in the same order number for number, nearly, so that few move.
-		launch, to := int(m.launches[number-1]), len(n.list)
+		launch, to := int(m.launches.get(int(number)-1)), len(n.list)
 		n.list = append(n.list, launch)
 		for ; to > 0 && n.list[to-1] > launch; to-- {
 			n.list[to] = n.list[to-1]

@@ -29,13 +29,7 @@ func (c *choice) prepare() {
 			beside.Go(func() { configs[i] = c.findConfigurations(base) })
 		}
 	}
-	beside.Go(func() {
-		for g := range c.members {
-			if len(c.members[g]) > 0 {
-				c.median(g)
-			}
-		}
-	})
+	beside.Go(c.findTypicals)
 	beside.Wait()
 	for i, base := range bases {
 		if configs[i] != nil {

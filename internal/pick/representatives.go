@@ -221,7 +221,7 @@ func (t *groupTimes) durations(g int, c *Counted) []int64 {
 		return list
 	}
 	if t.members == nil {
-		t.members, t.sorted = t.s.l.members(nil), map[string][]int64{}
+		t.members, t.sorted = t.s.l.members(), map[string][]int64{}
 	}
 	l := t.s.l
 	here := make([]bool, len(l.at.Places())) // by place: its regions are those of the result

@@ -24,7 +24,7 @@ func retry(t *Targets, missing []Missing, l *Launches, p Policy) ([]Run, error) 
 	c.cost = costModel{passes: t.Predicted.PassesPerLaunch, program: t.Predicted.ProgramSeconds, before: c.before()}
 	var groups []int
 	for g := range l.groups {
-		if slices.ContainsFunc(missing, func(m Missing) bool { return m.Group == l.groups[g].id }) && len(c.members[g]) > 0 {
+		if slices.ContainsFunc(missing, func(m Missing) bool { return m.Group == l.groups[g].id }) && c.counts[g] > 0 {
 			groups = append(groups, g)
 		}
 	}

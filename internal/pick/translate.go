@@ -7,6 +7,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // How far the search for a window of launches goes.
@@ -270,40 +271,80 @@ func (c *choice) roleOf(launch int, chosen map[int]bool) string {
 // isTypical tells whether a launch lies near the median of its group.
 func (c *choice) isTypical(launch int) bool {
 	g := c.l.group(launch)
-	if len(c.members[g]) == 0 { // outside what the program is about
+	if c.counts[g] == 0 { // outside what the program is about
 		return false
 	}
-	median := c.l.ns(c.median(g))
-	d := c.l.ns(launch) - median
-	return max(d, -d) <= typicalSlack(median)
+	c.findTypicals()
+	return near(c.l.ns(launch), c.typicals[g].ns)
+}
+
+// near tells whether a duration lies near the median of a group, ns.
+func near(ns, median int64) bool { return max(ns-median, median-ns) <= typicalSlack(median) }
+
+// typical is what tells the launches of a group that stand for it.
+type typical struct {
+	ns      int64 // lower median
+	median  int   // the first launch that took that long: one that ran, not a mean of two
+	near    []int // the first launches near the median, maxAccept at most, in their order
+	slowest int   // the earliest of the slowest
+}
+
+// findTypicals goes through all launches twice, once.
+func (c *choice) findTypicals() {
+	if c.typicals != nil {
+		return
+	}
+	groups, lasted := c.groupsOfKinds(), make([]timeline.Sample, len(c.l.groups))
+	for i := range c.l.len() {
+		if g := groups[c.l.kindOf.At(uint32(i))]; g >= 0 {
+			lasted[g].Add(c.l.ns(i))
+		}
+	}
+	found := make([]typical, len(c.l.groups))
+	for g := range found {
+		found[g] = typical{ns: lasted[g].LowerMedian(), median: -1, slowest: -1}
+	}
+	for i := range c.l.len() {
+		g := groups[c.l.kindOf.At(uint32(i))]
+		if g < 0 {
+			continue
+		}
+		t, ns := &found[g], c.l.ns(i)
+		if ns == lasted[g].Max() && t.slowest < 0 {
+			t.slowest = i
+		}
+		if ns == t.ns && t.median < 0 {
+			t.median = i
+		}
+		if len(t.near) < maxAccept && near(ns, t.ns) {
+			t.near = append(t.near, i)
+		}
+	}
+	c.typicals = found
+}
+
+// groupsOfKinds are the groups of the kinds that pass the NVTX filter; -1 for others.
+func (c *choice) groupsOfKinds() []int32 {
+	out := make([]int32, len(c.l.kinds))
+	for i := range out {
+		if out[i] = -1; c.in[i] {
+			out[i] = int32(c.l.kinds[i].group)
+		}
+	}
+	return out
 }
 
 // median is the launch of a group at the median duration: the lower of two
 // middles, the earliest among equals.
 func (c *choice) median(g int) int {
-	if c.medians[g] == 0 {
-		c.medians[g] = c.findMedian(g) + 1
-	}
-	return c.medians[g] - 1
-}
-
-// findMedian is the first launch of the group that took as long as its lower median: one
-// that ran, not a mean of two.
-func (c *choice) findMedian(g int) int {
-	ns := make([]int64, 0, len(c.members[g]))
-	for _, i := range c.members[g] {
-		ns = append(ns, c.l.ns(int(i)))
-	}
-	median := lowerMedian(ns)
-	at := slices.IndexFunc(c.members[g], func(i uint32) bool { return c.l.ns(int(i)) == median })
-	return int(c.members[g][at])
+	c.findTypicals()
+	return c.typicals[g].median
 }
 
 // slowest is the earliest of the slowest launches of a group.
 func (c *choice) slowest(g int) int {
-	return int(slices.MaxFunc(c.members[g], func(x, y uint32) int {
-		return cmp.Or(cmp.Compare(c.l.ns(int(x)), c.l.ns(int(y))), cmp.Compare(y, x))
-	}))
+	c.findTypicals()
+	return c.typicals[g].slowest
 }
 
 // The forms of a name that ncu compares, of which both tools know the same

@@ -7,6 +7,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // A Verification says which of the launches that were to be counted were, and
@@ -127,13 +128,12 @@ func (v *verifier) index() {
 			v.totalNS[k.group] += k.ns
 		}
 	}
-	var durations []int64
-	for g, members := range l.members(nil) {
-		durations = durations[:0]
-		for _, i := range members {
-			durations = append(durations, l.ns(int(i)))
-		}
-		v.medians[g] = lowerMedian(durations)
+	lasted := make([]timeline.Sample, len(l.groups))
+	for i := range l.len() {
+		lasted[l.group(i)].Add(l.ns(i))
+	}
+	for g := range l.groups {
+		v.medians[g] = lasted[g].LowerMedian()
 		k := l.groups[g].key
 		n := l.groups[g].names
 		list := []string{n.function, n.demangled, n.short}

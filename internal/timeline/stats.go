@@ -142,6 +142,16 @@ func (s *Sample) Median() float64 {
 	return (float64(low) + float64(high)) / 2
 }
 
+// LowerMedian is the middle duration, the lower of two; 0 without durations. It reorders
+// what the sample holds.
+func (s *Sample) LowerMedian() int64 {
+	if s.Len() == 0 {
+		return 0
+	}
+	low, _ := s.middle()
+	return low
+}
+
 // middle is the middle duration twice, or the two middle ones. There is at least one. It
 // reorders what the sample holds.
 func (s *Sample) middle() (low, high int64) {
