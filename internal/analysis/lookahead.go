@@ -27,14 +27,10 @@ func (tr *timelineReader) lookAhead() {
 	}
 	ahead := &lookAhead{done: make(chan struct{}), stages: map[string]*stageLaunches{}}
 	// Later steps append kernels, and write other fields of both.
-	launches := len(tr.in.Counters) > 0 || tr.in.Targets != ""
 	tl, kernels, stages := tr.tl.aside(), slices.Clone(tr.made.Kernels), slices.Clone(tr.made.Stages)
 	tr.tl.ahead = ahead
 	go func() {
 		defer close(ahead.done)
-		if launches {
-			tl.launches() // before the counters ask for them
-		}
 		ahead.chains = (&savings{th: tr.th, res: &Result{Kernels: kernels, Stages: stages}, tl: tl}).chains()
 		st := newStageClock(stages, tl, selfTimes{})
 		for i := range stages {
@@ -51,11 +47,20 @@ func (tl *timed) manyWork() bool {
 	return tl.t.Ops() >= manyEvents && tl.single() && len(tl.t.PythonSamples) == 0
 }
 
+// sortLaunches begins to sort the launches, which the counters ask for, where one process on
+// one device made them.
+func (tr *timelineReader) sortLaunches() {
+	if tr.tl.single() && (len(tr.in.Counters) > 0 || tr.in.Targets != "") {
+		go tr.tl.launches()
+	}
+}
+
 // dropCalls leaves no calls but those that launched work, where there are many, once all
 // time is painted and the overview is drawn.
 func (tl *timed) dropCalls() {
 	if tl.manyWork() {
 		tl.whole()
+		runtime.GC() // before more is needed
 		tl.at.KeepLaunches(tl.recalled)
 		tl.calls = nil
 		runtime.GC() // most of the memory of calls is free now

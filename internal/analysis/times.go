@@ -120,16 +120,21 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 	tr.environmentOf(t)
 	tr.run.checkCaptureTime(t.Session.StartUTC, tr.notes)
 	tr.findScope()
-	overview := func() {}
+	drawn := func() {}
 	if !tr.brief {
 		var err error
 		if tr.made.Steps, err = tr.findSteps(ctx); err != nil {
 			return err
 		}
-		overview = tr.drawOverview() // beside the other steps
+		finish := tr.drawOverview() // beside the other steps
+		drawn = func() {
+			finish()
+			tr.tl.dropCalls()
+			tr.sortLaunches()
+		}
 		tr.tl.dropCorrelations()
 	}
-	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.pickStages, tr.findTypical, tr.sumScope, overview} {
+	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.splitTotals, drawn, tr.pickStages, tr.findTypical, tr.sumScope} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -139,7 +144,6 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline
 		tr.withoutSplits()
 	}
 	if !tr.brief {
-		tr.tl.dropCalls()
 		tr.lookAhead()
 	}
 	return nil
@@ -225,9 +229,14 @@ func (tr *timelineReader) sumTotals() {
 	}
 	tot.Communication = tr.tl.communication()
 	tot.Copies, tot.Sets = int64(len(t.Copies)), int64(len(t.Sets))
-	ns := make([]int64, tl.p.categories+int(causes))
+}
+
+// splitTotals divides the time of the whole timeline.
+func (tr *timelineReader) splitTotals() {
+	tl := tr.tl
+	ns := make([]int64, tl.p.labels())
 	tl.painting(workKey{-1, -1}).split(tl.lo, tl.hi, ns)
-	tot.Split = new(tr.tl.split(ns))
+	tr.made.Totals.Split = new(tl.split(ns))
 }
 
 // environmentOf lists the GPUs that did any work, or all where none did, and fills in

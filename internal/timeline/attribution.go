@@ -28,7 +28,7 @@ const foldedName = "..."
 // An Attribution tells which NVTX ranges were open around the call that
 // launched each piece of GPU work. The rules are in docs/regions.md.
 // It refers to the timeline and copies nothing of it. Regions are known by their index into
-// nodes. Paths, places and regions of sets are found when first asked for, without a lock: several
+// nodes. Paths and places are found when first asked for, without a lock: several
 // goroutines may use it only for what is known already.
 type Attribution struct {
 	Warnings []fact.Fact
@@ -53,7 +53,7 @@ type Attribution struct {
 	places      *places
 	mainTimes   *placeTimes // of placeTimes, once asked for
 	all         *allWork    // of measured
-	setNodes    []uint32    // by set: the region of callNode, as far as asked for; 0 is not yet
+	setNodes    []uint32    // by set: the region of callNode
 	lost        struct{ deep, stacks, open, held, noCall int64 }
 }
 
@@ -130,6 +130,10 @@ func (t *Timeline) Attribute() *Attribution {
 	beside.Wait()
 	a.pushPop(ranges)
 	a.startEnd()
+	a.setNodes = make([]uint32, len(a.sets.ends)+1)
+	for set := range uint32(len(a.setNodes)) {
+		a.setNodes[set] = a.nodeOf(a.sets.get(set), nil)
+	}
 	a.warn()
 	return a
 }
@@ -334,27 +338,14 @@ func (a *Attribution) KernelNode(i int) uint32 {
 	return a.callNode(call)
 }
 
-// callNode is the region of a launching call. Calls between the same ranges follow
-// each other, so that the answer is kept.
+// callNode is the region of a launching call.
 func (a *Attribution) callNode(call uint32) uint32 {
-	set := uint32(0)
 	if a.callSet != nil {
-		set = a.callSet.at(call)
+		if set := a.callSet.at(call); set != 0 {
+			return a.setNodes[set]
+		}
 	}
-	if set == 0 {
-		return a.nodeAround(call)
-	}
-	if a.setNodes == nil {
-		a.setNodes = make([]uint32, len(a.sets.ends)+1)
-	}
-	if a.setNodes[set] == 0 { // no range has region 0
-		a.setNodes[set] = a.nodeAround(call)
-	}
-	return a.setNodes[set]
-}
-
-func (a *Attribution) nodeAround(call uint32) uint32 {
-	return a.nodeOf(a.innermost(call), a.openAround(call))
+	return a.nodeOf(nil, a.openAround(call))
 }
 
 // nodeOf is the region between the innermost ranges of stacks and the open start/end

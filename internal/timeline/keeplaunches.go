@@ -1,6 +1,9 @@
 package timeline
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync"
+)
 
 // KeepLaunches drops the calls that launched nothing from the timeline and numbers the
 // rest anew, to release memory when nobody asks any more what the host did between
@@ -22,7 +25,7 @@ func (a *Attribution) KeepLaunches(others ...*Attribution) {
 		before[i] = uint32(n)
 		n += bits.OnesCount64(word)
 	}
-	kept := Calls{sites: old.sites, ByStart: old.ByStart, site: MakeNumbers(make([]uint16, n))}
+	kept := Calls{sites: old.sites, ByStart: old.ByStart}
 	calls := func(yield func(uint32) bool) {
 		for i, word := range launched {
 			for ; word != 0; word &= word - 1 {
@@ -32,6 +35,23 @@ func (a *Attribution) KeepLaunches(others ...*Attribution) {
 			}
 		}
 	}
+	var beside sync.WaitGroup
+	var correlations List
+	site, sets, opens := MakeNumbers(make([]uint16, n)), &runs{}, &runs{}
+	beside.Go(func() {
+		for call := range calls {
+			site.Add(old.site.At(call))
+			if old.correlation.Len() > 0 {
+				correlations.Add(old.correlation.At(int(call)))
+			}
+			if a.callSet != nil {
+				sets.add(a.callSet.at(call))
+			}
+			if a.callOpen != nil {
+				opens.add(a.callOpen.at(call))
+			}
+		}
+	})
 	// Lengths move down in their column, and starts into what that leaves free, so that
 	// little memory is needed before the rest is released.
 	kept.length, kept.ends = old.length[:0], map[uint32]int64{}
@@ -47,20 +67,11 @@ func (a *Attribution) KeepLaunches(others ...*Attribution) {
 		room = make([]uint32, n)
 	}
 	kept.start = MakeStarts(room[:n:n])
-	sets, opens := &runs{}, &runs{}
 	for call := range calls {
 		kept.start.Add(old.start.At(call))
-		kept.site.Add(old.site.At(call))
-		if old.correlation.Len() > 0 {
-			kept.correlation.Add(old.correlation.At(int(call)))
-		}
-		if a.callSet != nil {
-			sets.add(a.callSet.at(call))
-		}
-		if a.callOpen != nil {
-			opens.add(a.callOpen.at(call))
-		}
 	}
+	beside.Wait()
+	kept.site, kept.correlation = site, correlations
 	inParallel(len(a.opCalls), func(from, to int) {
 		for i, call := range a.opCalls[from:to] {
 			if call != None {
