@@ -116,8 +116,9 @@ func (ut *utilizer) representatives(stage int) map[int][]representative {
 		}
 	}
 	take := func(i int, path string) {
-		k := int(ut.tl.kernel[i])
-		if ut.tl.kernel[i] == noKernel || ut.launchOf[k] == nil {
+		row := ut.tl.row(i)
+		k := int(row)
+		if row == noKernel || ut.launchOf[k] == nil {
 			return
 		}
 		found := false
@@ -131,21 +132,28 @@ func (ut *utilizer) representatives(stage int) map[int][]representative {
 			add(k, ut.launchOf[k], 1, false)
 		}
 	}
-	ids := ut.stages[stage].ids
-	for i := range ut.tl.t.Kernels {
+	ids, places := ut.stages[stage].ids, ut.tl.at.Places()
+	ut.tl.at.EachPlace(func(from, to int, place uint32) {
 		if len(ids) == 0 {
-			if ut.tl.scope == nil || ut.tl.scope.kernels[i] {
-				take(i, "")
+			for i := from; i < to; i++ {
+				if ut.tl.counts(i) {
+					take(i, "")
+				}
 			}
-			continue
+			return
 		}
-		_, all := ut.tl.around(i)
-		for _, id := range all {
+		var paths []string
+		for _, id := range places[place].All {
 			if slices.Contains(ids, id) {
-				take(i, ut.tl.regions[id-1].Path)
+				paths = append(paths, ut.tl.regions[id-1].Path)
 			}
 		}
-	}
+		for i := from; i < to && len(paths) > 0; i++ {
+			for _, path := range paths {
+				take(i, path)
+			}
+		}
+	})
 	return out
 }
 

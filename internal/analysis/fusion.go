@@ -185,7 +185,7 @@ func (sv *savings) chains() foundChains {
 			finish(k.Queue)
 			continue
 		}
-		kernel := tl.kernel[n]
+		kernel := tl.row(n)
 		if !kinds[kernel].fuses {
 			finish(k.Queue)
 			if !kinds[kernel].waits {

@@ -58,7 +58,7 @@ func (tr *timelineReader) groupKernels() {
 	groups := map[kernelKey]uint32{}
 	var rows []Kernel
 	var counts []int // launches of each row in the scope
-	tl.kernel = make([]uint32, len(t.Kernels))
+	tl.group = timeline.MakeNumbers(make([]uint16, len(t.Kernels)))
 	var total int64
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
@@ -69,7 +69,7 @@ func (tr *timelineReader) groupKernels() {
 			}
 			return n
 		})
-		tl.kernel[i] = n
+		tl.group.Add(n)
 		if tr.tl.counts(i) {
 			counts[n]++
 			total += max(0, k.Duration())
@@ -79,8 +79,9 @@ func (tr *timelineReader) groupKernels() {
 	for i, n := range counts {
 		times[i] = make([]int64, 0, n)
 	}
-	for i, n := range tl.kernel {
+	for i := range t.Kernels {
 		if tr.tl.counts(i) {
+			n := tl.group.At(uint32(i))
 			times[n] = append(times[n], max(0, t.Kernels[i].Duration()))
 		}
 	}
@@ -182,9 +183,7 @@ func (tr *timelineReader) sortKernels(rows []Kernel) {
 	for to, from := range order {
 		place[from], sorted[to] = uint32(to), rows[from]
 	}
-	for i, n := range tr.tl.kernel {
-		tr.tl.kernel[i] = place[n]
-	}
+	tr.tl.rows = place
 	tr.sumCategories(sorted)
 	tr.made.Kernels = sorted
 }

@@ -43,7 +43,7 @@ func (tr *timelineReader) findLaunchPlaces() {
 	type key struct{ kernel, launched, captured uint32 }
 	var sums timeline.Memo[key, *LaunchPlace]
 	for i := range tr.tl.t.Kernels {
-		kernel := tr.tl.kernel[i]
+		kernel := tr.tl.row(i)
 		if kernel == noKernel || !tr.tl.counts(i) {
 			continue
 		}

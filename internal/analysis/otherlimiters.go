@@ -39,7 +39,8 @@ func (j *judgment) judgeDurations() {
 // are like.
 func (tl *timed) partsOf(counted [][]*launch) map[*launch]part {
 	parts := map[*launch]part{}
-	for i, k := range tl.kernel {
+	for i := range tl.t.Kernels {
+		k := tl.row(i)
 		if k == noKernel || len(counted[k]) == 0 || !tl.counts(i) {
 			continue
 		}

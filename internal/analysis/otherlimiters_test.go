@@ -9,12 +9,13 @@ import (
 
 // timedKernel has one kernel with launches of the given durations.
 func timedKernel(durations ...int64) *state {
-	t := &timeline.Timeline{}
+	tl := &timed{t: &timeline.Timeline{}, rows: []uint32{0}}
 	for _, ns := range durations {
-		t.Kernels = append(t.Kernels, timeline.Kernel{End: ns})
+		tl.t.Kernels = append(tl.t.Kernels, timeline.Kernel{End: ns})
+		tl.group.Add(0)
 	}
 	a := analyzerWith(Input{})
-	a.tl = &timed{t: t, kernel: make([]uint32, len(durations))}
+	a.tl = tl
 	a.res.Kernels = []Kernel{{}}
 	a.res.Kernels[0].measure(durations, 1)
 	return a

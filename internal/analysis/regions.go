@@ -30,7 +30,7 @@ func (tl *timed) countInRegions() {
 	var sums timeline.Memo[from, *launched]
 	for i := range tl.t.Kernels {
 		k := &tl.t.Kernels[i]
-		f := from{tl.at.KernelPlace(i), tl.kernel[i], k.Queue, tl.scope != nil && tl.scope.kernels[i]}
+		f := from{tl.at.KernelPlace(i), tl.row(i), k.Queue, tl.scope != nil && tl.scope.kernels[i]}
 		sum := sums.At(f.kernel*7+f.place, f, func() *launched { return &launched{} })
 		sum.calls++
 		sum.ns += max(0, k.Duration())

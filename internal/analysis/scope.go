@@ -25,7 +25,7 @@ type scoped struct {
 	moments []moment              // its time, known once its regions are summed
 }
 
-// noKernel stands in timed.kernel for kernels without a launch in the scope.
+// noKernel is the timed.row of kernels without a launch in the scope.
 const noKernel = ^uint32(0)
 
 // findScope resolves the expressions of the input as the choice of launches to

@@ -245,7 +245,7 @@ func recordedProgram(a *state, m moment) []action {
 		case len(list) > 0:
 			for n, k := range list {
 				name := "gemm"
-				if fusible[a.res.Kernels[a.tl.kernel[k]].Category] {
+				if fusible[a.res.Kernels[a.tl.row(k)].Category] {
 					name = "relu"
 				}
 				x := action{what: "launch", ns: t.Kernels[k].Duration(), queue: t.Kernels[k].Queue, name: name}

@@ -101,9 +101,9 @@ func (cr *counterReader) keepKernels(l *pick.Launches, o pick.RegionOptions) err
 		return err
 	}
 	left := map[int]bool{}
-	for i, row := range cr.tl.kernel {
+	for i := range cr.tl.t.Kernels {
 		if !keeps(i) {
-			left[int(row)] = true
+			left[int(cr.tl.row(i))] = true
 		}
 	}
 	for i := range cr.made.Regions {

@@ -17,11 +17,10 @@ type timed struct {
 	scope   *scoped // the part that the analysis is about; nil for the whole
 	noScope error   // why the scope that was asked for is not there; nil where none was
 	at      *timeline.Attribution
-	// around gives the regions around the launch of a kernel: its own one, and all.
-	around func(kernel int) (own, all []uint32)
-	p      *palette
-	work   stints
-	kernel []uint32 // group of each kernel: index into Result.Kernels after sorting, or noKernel
+	p       *palette
+	work    stints
+	group   timeline.Numbers // of each kernel: kernels of one row have one
+	rows    []uint32         // by group: index into Result.Kernels after sorting, or noKernel
 	// lo and hi are the first and the last event, by the clock of the capture.
 	lo, hi    int64
 	only      int                  // the one process that used a GPU; -1 where there are several
@@ -84,7 +83,7 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	beside.Wait()
 	work.at = at
 	tl := &timed{
-		rules: tr.rules, t: t, at: at, around: at.Around(), regions: at.Regions(), work: work,
+		rules: tr.rules, t: t, at: at, regions: at.Regions(), work: work,
 		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, ownIn: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, scopeNS: map[queueOf]int64{}, nodes: map[uint32]int64{},
 		lo: t.Session.FirstNS, hi: t.Session.LastNS,
 	}
@@ -121,9 +120,13 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 		return tl.p.paint(calls, tl.workOf(workKey{-1, -1}), tl.lo, tl.hi, counted)
 	})
 	go tl.whole()
+	at.Places() // found before several goroutines ask for them
 	tl.launches = sync.OnceValue(func() *pick.Launches { return pick.Load(at) })
 	return tl
 }
+
+// row of a kernel: index into Result.Kernels, or noKernel.
+func (tl *timed) row(kernel int) uint32 { return tl.rows[tl.group.At(uint32(kernel))] }
 
 // aside is the same timeline for another goroutine, as long as one process on one device
 // did all work: paintings are for one goroutine each.

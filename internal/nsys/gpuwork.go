@@ -2,7 +2,7 @@ package nsys
 
 import (
 	"context"
-	"slices"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -110,13 +110,20 @@ func (b *builder) kernels(ctx context.Context, shapes bool) error {
 		b.t.Kernels = joinWork(b, shares, func(k *timeline.Kernel) *uint32 { return &k.Queue })
 		return nil
 	}
+	var beside sync.WaitGroup
 	for _, s := range shares {
 		functions, configs := s.functions.into(&b.functions), s.configs.into(&b.configs)
-		for i := range s.events.part {
-			k := &s.events.part[i]
-			k.Function, k.Config = functions[k.Function], configs[k.Config]
+		if isUpTo(functions) && isUpTo(configs) { // as those of the first share
+			continue
 		}
+		beside.Go(func() {
+			for i := range s.events.part {
+				k := &s.events.part[i]
+				k.Function, k.Config = functions[k.Function], configs[k.Config]
+			}
+		})
 	}
+	beside.Wait()
 	b.t.Kernels = joinWork(b, shares, func(k *timeline.Kernel) *uint32 { return &k.Queue })
 	return nil
 }
@@ -128,7 +135,7 @@ func joinWork[T any](b *builder, shares []*work[T], queueOf func(*T) *uint32) []
 	for _, s := range shares {
 		parts = append(parts, s.events)
 		queues := s.queues.into(&b.queues)
-		if !slices.Equal(queues, upTo(len(queues))) {
+		if !isUpTo(queues) {
 			for i := range s.events.part {
 				at := queueOf(&s.events.part[i])
 				*at = queues[*at]
@@ -139,13 +146,14 @@ func joinWork[T any](b *builder, shares []*work[T], queueOf func(*T) *uint32) []
 	return joinColumn(parts)
 }
 
-// upTo are the numbers below n.
-func upTo(n int) []uint32 {
-	list := make([]uint32, n)
-	for i := range list {
-		list[i] = uint32(i)
+// isUpTo tells whether each number is its place: then nothing is to be renumbered.
+func isUpTo(list []uint32) bool {
+	for i, n := range list {
+		if n != uint32(i) {
+			return false
+		}
 	}
-	return list
+	return true
 }
 
 // reserve gives the workers parts of one slice, so that their events need not be

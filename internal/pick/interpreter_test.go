@@ -215,7 +215,6 @@ func checkPlan(t *testing.T, l *Launches, targets *Targets) {
 
 // resultsOf makes the results that ncu would give of launches of the timeline.
 func resultsOf(l *Launches, ids []int) []Counted {
-	around := l.at.Around()
 	regions := map[uint32]timeline.Region{}
 	for _, r := range l.at.Regions() {
 		regions[r.ID] = r
@@ -228,8 +227,7 @@ func resultsOf(l *Launches, ids []int) []Counted {
 			ID: i, Mangled: l.t.Name(f.Mangled), Function: l.t.Name(f.Short), Demangled: l.t.Name(f.Demangled), Grid: c.Grid, Block: c.Block,
 			Device: int(q.Device), HasState: true, DurationNS: k.Duration() * 5 / 4,
 		}
-		own, _ := around(id - 1)
-		for _, node := range own {
+		for _, node := range l.at.Places()[l.at.KernelPlace(id-1)].Own {
 			if r := regions[node]; r.Kind == timeline.StartEnd {
 				got.State.Open = append(got.State.Open, r.Stack...)
 			} else {

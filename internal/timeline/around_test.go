@@ -44,15 +44,14 @@ func TestAround(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	around := a.Around()
 	for i, want := range [][2][]string{
 		{{"async", "decode/attn"}, {"async", "decode", "decode/attn"}},
 		{{"decode"}, {"decode"}},
 		{nil, nil},
 	} {
-		own, all := around(i)
-		if !slices.Equal(name(own), want[0]) || !slices.Equal(name(all), want[1]) {
-			t.Errorf("kernel %d: own %q, all %q; want %q", i, name(own), name(all), want)
+		p := a.Places()[a.KernelPlace(i)]
+		if !slices.Equal(name(p.Own), want[0]) || !slices.Equal(name(p.All), want[1]) {
+			t.Errorf("kernel %d: own %q, all %q; want %q", i, name(p.Own), name(p.All), want)
 		}
 	}
 	if call, ok := a.KernelCall(0); !ok || call.Start != 20 {

@@ -176,16 +176,6 @@ func (a *Attribution) OpMatcher(match func(nvtx.State) bool) func(Op) bool {
 	return func(op Op) bool { return answers[a.OpPlace(op)] }
 }
 
-// Around gives the regions that a kernel was launched in; see Place. Both lists are
-// shared between kernels and must not be changed.
-func (a *Attribution) Around() func(kernel int) (own, all []uint32) {
-	list := a.Places()
-	return func(kernel int) ([]uint32, []uint32) {
-		p := &list[a.places.kernel.at(uint32(kernel))]
-		return p.Own, p.All
-	}
-}
-
 func (a *Attribution) regionsAround(stacks, open []uint32) (own, all []uint32) {
 	for _, r := range stacks {
 		id := a.rangeNode[r]
