@@ -10,6 +10,7 @@
 // The messages it knows are rows of patterns.tsv; how they combine is in
 // judge. docs/outcomes.md lists both.
 //
-// A quarter of the lines are the judgement, a quarter the engine; the rest are progress,
-// recordings that can be played, and evidence from logs.
+// A third of the lines are the judgement with its evidence, a quarter the engine; the rest
+// are checks of timelines and counters, progress, recordings that can be played, and what
+// goes into the manifest.
 package capture

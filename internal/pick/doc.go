@@ -8,6 +8,8 @@
 // reads the reports that come of it. docs/pick.md explains the
 // rules and the format of targets.json.
 //
-// Half of the package chooses and translates; the other half proves what was counted
-// and extrapolates it, which takes as many rules again.
+// Half of the package chooses launches and finds the cheapest way to have ncu count them:
+// by configuration, by number, between gates, and each in several processes. A quarter
+// proves what was counted and extrapolates it; the rest drives the processes and is the
+// format of targets.json.
 package pick

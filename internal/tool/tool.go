@@ -2,7 +2,7 @@
 // it finds nsys, ncu, nvidia-smi and Python, knows their versions and what
 // they can do, and is the one place that starts a process.
 //
-// 1,900 lines supervise processes so that nothing is left behind, on Linux and
+// 2,100 lines start and supervise processes so that nothing is left behind, on Linux and
 // elsewhere; the rest finds tools and remembers what they can do.
 package tool
 
