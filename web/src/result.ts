@@ -301,7 +301,7 @@ export interface Operator {
   why?: string;
   why_short?: string;
   links?: OperatorKernel[] | null;
-  links_more?: OperatorRest;
+  links_more?: KernelSum;
   limiter?: OperatorLimiter;
   modules?: OperatorModule[] | null;
 }
@@ -797,7 +797,7 @@ export interface OperatorKernel {
   by?: string;
 }
 
-export interface OperatorRest {
+export interface KernelSum {
   kernels: number;
   calls: number;
   us: number;
@@ -1195,11 +1195,11 @@ export interface StageCommand {
 }
 
 export interface Deviation {
-  stage?: string;
+  stage: string;
   key: string;
   configured: string;
   used: string;
-  why: string;
+  why: string[] | null;
 }
 
 export interface Picked {
