@@ -12,10 +12,11 @@
 // estimate; a value that was not measured is absent, with the reason in Missing or in
 // a Why beside it. Results of earlier versions are brought up to date by Derive.
 //
-// It is the largest package because it makes every number and verdict: about 1,400
-// lines declare the Result, 2,400 are limiters, causes and savings, 1,700 ranks and
-// collectives, 1,000 the use of the GPU and the roofline; the rest joins timelines,
-// counters, operators and the load of a server.
+// It is the largest package, 21,000 lines, because it makes every number and verdict: 4,600
+// lines divide the time of a timeline among kernels, regions and causes of idle time, 2,900
+// are limiters, causes and savings, 2,400 ranks, collectives and several timelines, 1,900
+// the use of the GPU and the roofline, and 1,400 declare the Result; the rest joins counters,
+// operators and the load of a server, and states what was found.
 package analysis
 
 import (

@@ -419,9 +419,15 @@ type StageCommand struct {
 	Outcome string  `json:"outcome,omitempty"` // verdict on it, a capture.Kind
 }
 
-// A Deviation is a setting that profiling required to be different. Stage names the pipeline
-// steps that it applied to, with commas.
-type Deviation = workload.Deviation
+// A Deviation is a setting that profiling required to be different.
+type Deviation struct {
+	Stage string `json:"stage,omitempty"` // pipeline steps that it applied to, with commas
+	Key   string `json:"key"`
+	// Configured and Used are values as the configuration writes them.
+	Configured string      `json:"configured"`
+	Used       string      `json:"used"`
+	Why        []fact.Fact `json:"why"`
+}
 
 // A RegionCoverage is how much of the GPU time of a region was counted.
 type RegionCoverage struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 // A runRecord is what the pipeline recorded of a run. Its zero value is that of files
@@ -252,7 +253,7 @@ func mean(list []float64) float64 {
 // readDeviations reads what the steps changed of the configuration.
 func (r *runRecord) readDeviations(run string, n *notes) {
 	var file struct {
-		Deviations []Deviation `json:"deviations"`
+		Deviations []workload.Deviation `json:"deviations"`
 	}
 	readRecord(run, runs.DeviationsFile, json.Unmarshal, &file, n)
 	r.deviations = mergedDeviations(file.Deviations)
@@ -271,7 +272,7 @@ func readRecord(run, name string, decode func([]byte, any) error, into any, n *n
 }
 
 // mergedDeviations names the steps of one change together, with all reasons.
-func mergedDeviations(list []Deviation) (out []Deviation) {
+func mergedDeviations(list []workload.Deviation) (out []Deviation) {
 	steps := map[[3]string][]string{} // of each change
 	for _, d := range list {
 		change := [3]string{d.Key, d.Configured, d.Used}

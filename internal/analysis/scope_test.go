@@ -12,6 +12,7 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/gpu"
 	"github.com/deepprof/deepprof/internal/timeline"
+	"github.com/deepprof/deepprof/internal/workload"
 )
 
 func scopedTo(t *testing.T, include, exclude []string, fixtures ...string) *Result {
@@ -256,7 +257,7 @@ func TestMoments(t *testing.T) {
 // One change of several stages is one row.
 func TestDeviations(t *testing.T) {
 	enough, same, bound := fact.New("enough"), fact.New("same"), fact.New("bound")
-	list := mergedDeviations([]Deviation{
+	list := mergedDeviations([]workload.Deviation{
 		{Stage: "ncu", Key: "infer.repeats", Configured: "3", Used: "1", Why: []fact.Fact{enough, same}},
 		{Stage: "nsys", Key: "infer.repeats", Configured: "3", Used: "1", Why: []fact.Fact{enough, same}},
 		{Stage: "torch_profiler", Key: "infer.repeats", Configured: "3", Used: "1", Why: []fact.Fact{enough}},
