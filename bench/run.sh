@@ -18,7 +18,7 @@ pick() {
 }
 source=${DEEPPROF_BENCH_SOURCE:-$(pick testdata/h200/llm.sqlite.gz)}
 report=${DEEPPROF_BENCH_REPORT:-$(pick testdata/h200/llm.ncu-rep.gz)}
-metrics=${DEEPPROF_BENCH_METRICS:-$(pick ../shared/nsight/h200/gpu_metrics.sqlite.gz)}
+metrics=${DEEPPROF_BENCH_METRICS:-$(pick internal/nsys/testdata/exports/gpu_metrics.sqlite.gz)}
 counters=$dir/llm.ncu-rep
 gzip -dc testdata/h200/llm.ncu-rep.gz >"$counters"
 
