@@ -3,8 +3,8 @@ package compare
 import (
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/deepprof/deepprof/internal/gpu"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 )
@@ -21,11 +21,12 @@ func Summarize(samples []runs.Condition) *Conditions {
 			continue
 		}
 		c.Samples++
-		if s.Throttled != "" {
+		why := gpu.Throttled(s.Reasons)
+		if len(why) > 0 {
 			c.Throttled++
-			for _, why := range strings.Split(s.Throttled, "+") {
-				reasons[why] = true
-			}
+		}
+		for _, name := range why {
+			reasons[name] = true
 		}
 		if s.ClockSM > 0 {
 			clocks = append(clocks, s.ClockSM)

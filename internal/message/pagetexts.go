@@ -180,7 +180,7 @@ var pageTexts = map[string]string{
 	"picked": "Of {groups} groups of kernel, grid and block {chosen} were chosen and {counted} counted[, {others} along with the others]: " +
 		"{coverage} of the GPU time of the chosen regions[ ({regions})], {all} of all GPU time.[ It took {took}.][ Predicted: {predicted}.]",
 	"picked-left-out": "Left out: {what}", "picked-cut-off": "Cut off by a limit of the choice: {what}", "method-clock": "Clock of the counters: {clock}",
-	"method-unprofiled": "The whole program without a profiler: {time}.", "deviations": "Settings that profiling required to be different", "annotation": "Annotation",
+	"method-unprofiled": "The whole program in the unprofiled run: {time}.", "deviations": "Settings that profiling required to be different", "annotation": "Annotation",
 	"replay-modes": "Replay modes tried", "thresholds": "Thresholds of the verdicts", "files-of": "Files it was made from", "files": "Files",
 
 	"doubts": "Warnings and what is missing", "warnings": "Warnings", "missing": "Could not be told",

@@ -53,7 +53,7 @@ var tablePhrases = map[string]string{
 	"stage-by":                      "measured by {region}",
 	"use-absent":                    "{stage}, {measure} from {method}: {why}",
 	"total-times-of":                "total times are of {scope}",
-	"stage-without-unprofiled-time": "this stage has no time without a profiler",
+	"stage-without-unprofiled-time": "this stage has no unprofiled time",
 	"stage-not-in-timeline":         "this stage is not in a timeline",
 	"stage-session-clock":           "by the session's own clock, from the first to the last mark of a pass, as the unprofiled time is. The NVTX range, which Where the time goes divides, also holds what the program does around these marks, such as starting and synchronizing: under nsys a pass of it takes {time}",
 	"operators-without-device-time": "no operator has device time",
@@ -153,7 +153,7 @@ var phraseLabels = map[string]map[string]string{
 	// What nvidia-smi samples.
 	"condition": {"sm-clock": "SM clock", "memory-clock": "memory clock", "memory-used": "memory in use"},
 	"tells": { // what a pipeline step will tell
-		"times": "times without a profiler", "predictions": "predictions", "operators": "operators", "timeline": "where the time goes", "limiters": "the limiter of each kernel",
+		"times": "unprofiled times", "predictions": "predictions", "operators": "operators", "timeline": "where the time goes", "limiters": "the limiter of each kernel",
 	},
 	"aggregate": { // the measures that workloads write
 		"prefill_ms": "Prefill", "decode_ms": "Decode", "ttft_ms": "Time to first token", "token_ms": "Time per token",

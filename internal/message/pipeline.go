@@ -34,7 +34,7 @@ var pipelineWords = map[fact.Code]words{
 	"repeat-stopped":        {Text: "repeat {n} was interrupted"},
 	"repeat-failed":         {Text: "repeat {n} failed: see {dir}"},
 	"step-off":              {Text: "turned off"},
-	"step-unproven":         {Text: "the workload failed without a profiler"},
+	"step-unproven":         {Text: "the workload failed in the unprofiled run"},
 	"step-nothing":          {Text: "nothing was captured"},
 	"run-interrupted":       {Text: "the run was interrupted"},
 	"run-between-steps":     {Text: "interrupted between two steps"},

@@ -6,7 +6,7 @@ import "github.com/deepprof/deepprof/internal/fact"
 // internal/load state them. window names a part of the load, limit and sample are times,
 // said is what the server answered.
 var serverWords = map[fact.Code]words{
-	"server-measured":           {Text: "the server was measured without a profiler"},
+	"server-measured":           {Text: "the server was measured in an unprofiled run"},
 	"server-profiled":           {Text: "{n:window of the server was|windows of the server were} profiled"},
 	"server-counted":            {Text: "{n:launch of the server was|launches of the server were} counted"},
 	"server-port-answers":       {Text: "somebody answers at {address} before the server was started"},

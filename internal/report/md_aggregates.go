@@ -27,7 +27,7 @@ func aggregateCount(a *analysis.Aggregate) string {
 	if a.Name == "token_ms" {
 		return message.Phrase("n-tokens", a.N)
 	}
-	return message.Phrase("n-repeats", a.N)
+	return message.Phrase("n-passes", a.N)
 }
 
 // aggregateValues writes values in the unit to show: bytes have a prefix, the same
