@@ -1195,11 +1195,11 @@ export interface StageCommand {
 }
 
 export interface Deviation {
-  stage: string;
+  stage?: string;
   key: string;
   configured: string;
   used: string;
-  why: string[] | null;
+  why: string;
 }
 
 export interface Picked {
