@@ -52,7 +52,7 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	if err != nil {
 		return nil, err
 	}
-	work, err := modelWork(src, res, rows.Rows, replays)
+	work, err := analysis.LayerWork(src.dir, res, rows.Rows, replays)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	for _, l := range layers {
 		line := report.LayerLine{LayerRow: l, Use: uses(l.Paths())}
 		use := work(&l)
-		line.ModelFLOPs, line.MFU, line.NoMFU = use.flops, use.mfu, use.why
+		line.ModelFLOPs, line.MFU, line.NoMFU = use.FLOPs, use.MFU, use.Why
 		lines = append(lines, line)
 	}
 	outside, told, err := layerCoverage(ctx, f, q, layers, rows.Warnings)
@@ -69,7 +69,7 @@ func showLayers(ctx context.Context, path string, q timeline.Query, r *Request) 
 	}
 	if outside.Launches > 0 {
 		line := report.LayerLine{LayerRow: outside, Use: uses([]string{""})}
-		line.NoMFU = work(&outside).why
+		line.NoMFU = work(&outside).Why
 		lines = append(lines, line)
 	}
 	return first(report.LayerView.Table(lines, append(notes, message.Texts(told)...)...), r.Top), nil

@@ -1,4 +1,4 @@
-package show
+package analysis
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/workload"
@@ -17,11 +16,11 @@ import (
 // would have noted it for 31 calls, of which the timeline has three.
 func TestLayerWork(t *testing.T) {
 	path := filepath.Join("..", "nsys", "testdata", "exports", "python.sqlite.gz")
-	var in analysis.Input
+	var in Input
 	if err := in.Add(path); err != nil {
 		t.Fatal(err)
 	}
-	res, err := analysis.Analyze(context.Background(), in)
+	res, err := Analyze(context.Background(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,18 +45,18 @@ func TestLayerWork(t *testing.T) {
 	for _, l := range timeline.Layers(rows.Rows, true) {
 		use := w.of(&l)
 		if l.Layer != "LlamaForCausalLM.model.layers.0.self_attn.q_proj" {
-			if use.flops != nil || use.mfu != nil || use.why == "" {
+			if use.FLOPs != nil || use.MFU != nil || use.Why == "" {
 				t.Errorf("%s: work that nobody noted, %+v", l.Layer, use)
 			}
 			continue
 		}
 		seen++
 		want := 3 * 2 * 2048.0 * 2048
-		if use.flops == nil || *use.flops != want || use.mfu == nil || math.Abs(*use.mfu-want/float64(l.NS)*1e9/989.5e12) > 1e-5 {
+		if use.FLOPs == nil || *use.FLOPs != want || use.MFU == nil || math.Abs(*use.MFU-want/float64(l.NS)*1e9/989.5e12) > 1e-5 {
 			t.Errorf("%s: %+v in %d ns", l.Layer, use, l.NS)
 		}
 		w.replays = map[string][]float64{l.Paths()[0]: {2}}
-		if use := w.of(&l); use.flops != nil || use.mfu != nil || use.why != mfuGraphs {
+		if use := w.of(&l); use.FLOPs != nil || use.MFU != nil || use.Why != mfuGraphs {
 			t.Errorf("%s: a graph replayed what no capture tells of, %+v", l.Layer, use)
 		}
 	}

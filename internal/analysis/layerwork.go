@@ -1,23 +1,21 @@
-package show
+package analysis
 
 import (
 	"path/filepath"
 	"slices"
 
-	"github.com/deepprof/deepprof/internal/analysis"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
 	"github.com/deepprof/deepprof/internal/workload"
 )
 
-// A modelUse is the FLOPs that the modules of a row ask for, and the MFU of that. Where
-// MFU is absent, why is the code of the reason (report.LayerLine).
-type modelUse struct {
-	// flops are of all instances of the row; mfu is nil where why says so.
-	flops, mfu *float64
-	// why is a code of the domain no-mfu; "" where mfu is known.
-	why string
+// A LayerUse is the FLOPs that the modules of a row ask for, and the MFU of that.
+type LayerUse struct {
+	// FLOPs are of all instances of the row; MFU is nil if Why says so.
+	FLOPs, MFU *float64
+	// Why is a code of the domain no-mfu; "" if MFU is known.
+	Why string
 }
 
 // Codes of why a row has no MFU; message has their words, JSON the codes.
@@ -31,19 +29,20 @@ const (
 	mfuPeak       = "peak"        // the peak is not known, or the GPU cannot have done that
 )
 
-// modelWork gives the FLOPs that the modules of a row ask for, and the MFU of that. A
-// file without a run has none, and no reason either.
-// replays are by region path: how often each captured range was replayed.
-func modelWork(src *source, res *analysis.Result, rows []timeline.RegionRow, replays map[string][]float64) (of func(*timeline.LayerRow) modelUse, err error) {
-	if src.dir == "" {
-		return func(*timeline.LayerRow) modelUse { return modelUse{} }, nil
+// LayerWork gives the FLOPs that the modules of a row ask for, and the MFU of that. run is
+// the folder of a run; "" is a file without one, which has none, and no reason either.
+// res is nil if nothing was analyzed. replays are by region path: how often each captured
+// range was replayed.
+func LayerWork(run string, res *Result, rows []timeline.RegionRow, replays map[string][]float64) (of func(*timeline.LayerRow) LayerUse, err error) {
+	if run == "" {
+		return func(*timeline.LayerRow) LayerUse { return LayerUse{} }, nil
 	}
-	told, err := workload.ReadAnnotated(filepath.Join(src.dir, runs.AnnotateFolder, plan.StepNsys))
+	told, err := workload.ReadAnnotated(filepath.Join(run, runs.AnnotateFolder, plan.StepNsys))
 	if err != nil {
 		return nil, err
 	}
 	if !hasWork(told) {
-		return func(*timeline.LayerRow) modelUse { return modelUse{why: mfuNotNoted} }, nil
+		return func(*timeline.LayerRow) LayerUse { return LayerUse{Why: mfuNotNoted} }, nil
 	}
 	w := layerWork{res: res, work: told.Work(), compiled: told.Compiled(), instances: map[string]int64{}, replays: replays}
 	for i := range rows {
@@ -65,7 +64,7 @@ func hasWork(told workload.Annotated) bool {
 // layerWork is what annotation noted of the modules in the regions of a timeline. Regions and
 // modules are matched by their path.
 type layerWork struct {
-	res  *analysis.Result // nil where nothing was analyzed
+	res  *Result // nil where nothing was analyzed
 	work func(path string) []workload.ModuleWork
 	// compiled tells a module that was compiled: it is one range, without those inside it.
 	compiled  func(path string) bool
@@ -75,30 +74,30 @@ type layerWork struct {
 
 // of sums the modules of a row. The work of all of them has to be known, and to be of
 // one data type.
-func (w *layerWork) of(row *timeline.LayerRow) modelUse {
+func (w *layerWork) of(row *timeline.LayerRow) LayerUse {
 	if row.Layer == "" {
-		return modelUse{why: mfuOutside}
+		return LayerUse{Why: mfuOutside}
 	}
 	sum, dtype := 0.0, ""
 	for _, path := range row.Paths() {
 		done, kind, why := w.ofPath(path)
 		switch {
 		case why != "":
-			return modelUse{why: why}
+			return LayerUse{Why: why}
 		case dtype != "" && kind != dtype:
-			return modelUse{why: mfuTypes}
+			return LayerUse{Why: mfuTypes}
 		}
 		sum, dtype = sum+done, kind
 	}
 	if sum <= 0 {
-		return modelUse{why: mfuNoProducts}
+		return LayerUse{Why: mfuNoProducts}
 	}
-	use := modelUse{flops: &sum}
+	use := LayerUse{FLOPs: &sum}
 	if w.res != nil {
-		use.mfu = w.res.MFU(sum, row.NS, dtype)
+		use.MFU = w.res.MFU(sum, row.NS, dtype)
 	}
-	if use.mfu == nil {
-		use.why = mfuPeak
+	if use.MFU == nil {
+		use.Why = mfuPeak
 	}
 	return use
 }
