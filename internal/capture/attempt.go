@@ -156,12 +156,12 @@ func (c *Capture) remarks(env []string) string {
 		option = "--export"
 	}
 	return "# As it stands, this replaces files of the run, which then no longer fit its reports. To repeat the capture put another path after " + option +
-		" first, and for the same path wherever it stands below\n" + Unrecorded(env, c.Secret)
+		" first, and for the same path wherever it stands below\n" + unrecorded(env, c.Secret)
 }
 
-// Unrecorded is a comment for cmd.txt that names the variables which its line
+// unrecorded is a comment for cmd.txt that names the variables which its line
 // ought to set and does not because they look secret; "" where there are none.
-func Unrecorded(env []string, secret func(name, value string) bool) string {
+func unrecorded(env []string, secret func(name, value string) bool) string {
 	base := os.Environ()
 	var names []string
 	for _, kv := range env {

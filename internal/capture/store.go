@@ -85,7 +85,7 @@ func StoreProgram(ctx context.Context, store *runs.Run, name string, p Program) 
 	if err := store.StartAttempt(name, p.Command.Dir, p.Shown...); err != nil {
 		return Outcome{}, err
 	}
-	o, exit := RunProgram(ctx, p)
+	o, exit := runProgram(ctx, p)
 	if p.Judge != nil {
 		p.Judge(&o, exit)
 	}
@@ -96,7 +96,7 @@ func StoreProgram(ctx context.Context, store *runs.Run, name string, p Program) 
 	if exit.Signal == 0 {
 		result.ExitCode = &exit.Code
 	} else {
-		result.Signal = SignalName(exit.Signal)
+		result.Signal = signalName(exit.Signal)
 	}
 	files := store.Within(p.Stdout, p.Stderr)
 	if p.Wrote != nil {
@@ -274,7 +274,7 @@ func ShellLine(c tool.Command) string {
 
 // CommandFile is cmd.txt of a program that runs without a profiler.
 func CommandFile(c tool.Command) []byte {
-	return []byte(Unrecorded(c.Env, redact.Secret) + ShellLine(c) + "\n")
+	return []byte(unrecorded(c.Env, redact.Secret) + ShellLine(c) + "\n")
 }
 
 // FindTarget looks at a workload as execve would and returns the program that

@@ -20,5 +20,5 @@ func lockFile(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|un
 // raise sends this process a signal.
 func raise(s syscall.Signal) { _ = unix.Kill(os.Getpid(), s) }
 
-// SignalName is the name of a signal, SIGKILL for example.
-func SignalName(s syscall.Signal) string { return unix.SignalName(s) }
+// signalName is the name of a signal, SIGKILL for example.
+func signalName(s syscall.Signal) string { return unix.SignalName(s) }

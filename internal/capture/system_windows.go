@@ -16,5 +16,5 @@ func lockFile(*os.File) error { return tool.ErrLinux }
 
 func raise(syscall.Signal) {}
 
-// SignalName is the name of a signal.
-func SignalName(s syscall.Signal) string { return s.String() }
+// signalName is the name of a signal.
+func signalName(s syscall.Signal) string { return s.String() }

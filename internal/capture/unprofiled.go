@@ -33,9 +33,9 @@ type Program struct {
 	Wrote func() []string
 }
 
-// RunProgram runs a program without a profiler and judges its end. The exit is
+// runProgram runs a program without a profiler and judges its end. The exit is
 // nil where it was not started.
-func RunProgram(ctx context.Context, p Program) (Outcome, *tool.Exit) {
+func runProgram(ctx context.Context, p Program) (Outcome, *tool.Exit) {
 	ended, err := tool.Supervise(ctx, tool.Job{
 		Command: p.Command, Stdout: p.Stdout, Stderr: p.Stderr, Limits: p.Limits, Interrupts: p.Interrupts,
 		OnTick: func(t tool.Tick) { p.Progress(t.Elapsed) },

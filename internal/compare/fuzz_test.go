@@ -14,11 +14,11 @@ func FuzzParseRule(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		_, _ = ParseRules([]byte(text))
 		_, _ = ParseEffect(text)
-		r, err := ParseRule(text)
+		r, err := parseRule(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseRule(r.Text)
+		again, err := parseRule(r.Text)
 		if err != nil || again.limit != r.limit || again.kind != r.kind || again.metric != r.metric || again.name != r.name {
 			t.Errorf("%+v read again is %+v, %v", r, again, err)
 		}

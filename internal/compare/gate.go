@@ -12,7 +12,7 @@ import (
 	"github.com/deepprof/deepprof/internal/suggest"
 )
 
-// A Rule limits a change: 'stage:decode.time < +3%'. ParseRule has the language.
+// A Rule limits a change: 'stage:decode.time < +3%'. parseRule has the language.
 type Rule struct {
 	Text string // as it was written
 	Name string // for people; Text where nobody gave one
@@ -78,12 +78,12 @@ var ruleForm = regexp.MustCompile(`^(.+\S)\s*(<=|>=|<|>)\s*([+-]?(?:\d+\.?\d*|\.
 // the metric.
 var timeUnits = map[string]float64{"": 1, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
-// ParseRule reads a rule: SELECTOR OP LIMIT. The selector is KIND:NAME.METRIC,
+// parseRule reads a rule: SELECTOR OP LIMIT. The selector is KIND:NAME.METRIC,
 // where the metric follows the last dot and the name may be regex:EXPR. The limit
 // is the change from BASE: +3% relative, 0 or +1ms absolute.
 // An absolute limit of a time without a unit is in ns. Errors name the rule and the
 // nearest kind or metric.
-func ParseRule(text string) (Rule, error) {
+func parseRule(text string) (Rule, error) {
 	r := Rule{Text: strings.TrimSpace(text)}
 	m := ruleForm.FindStringSubmatch(r.Text)
 	if m == nil {

@@ -14,13 +14,13 @@ func TestParseRule(t *testing.T) {
 		"kernel:k<int>.launch_time >= -10 %": {kind: Kernel, metric: LaunchTime, name: "k<int>", op: ">=", limit: -0.1, relative: true},
 		"layer:decode/a.*.b.time < +5%":      {kind: Layer, metric: Time, name: "decode/a.*.b", op: "<", limit: 0.05, relative: true},
 	} {
-		got, err := ParseRule(text)
+		got, err := parseRule(text)
 		want.Text = text
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
-	got, err := ParseRule("kernel:regex:gemm.*.time < +10%")
+	got, err := parseRule("kernel:regex:gemm.*.time < +10%")
 	if err != nil || got.pattern == nil || got.pattern.String() != "gemm.*" || got.metric != Time {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -38,12 +38,12 @@ func TestWrongRules(t *testing.T) {
 		"launches:decode < 1ms":    "no time",
 		"":                         "form",
 	} {
-		if _, err := ParseRule(text); err == nil || !strings.Contains(err.Error(), hint) {
+		if _, err := parseRule(text); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	c := mustCompare(t, []Run{{Result: llm(t)}}, []Run{{Result: llm(t)}})
-	rule, err := ParseRule("stage:decdoe.time < +3%")
+	rule, err := parseRule("stage:decdoe.time < +3%")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestGate(t *testing.T) {
 		{single, "stage:decode.time < +300%", Unknown},
 		{single, "launches:decode <= 0", Pass},
 	} {
-		rule, err := ParseRule(g.rule)
+		rule, err := parseRule(g.rule)
 		if err != nil {
 			t.Fatal(err)
 		}

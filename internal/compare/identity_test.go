@@ -98,7 +98,7 @@ func TestTimesOfDifferentKinds(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"mfu:" + name + " > -50%", "stage:" + name + ".time < +1000%", "stage:" + name + ".time < +1s"} {
-		rule, err := ParseRule(text)
+		rule, err := parseRule(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestSuggestedRules(t *testing.T) {
 				continue
 			}
 			suggested++
-			rule, err := ParseRule(r.Rule)
+			rule, err := parseRule(r.Rule)
 			if err != nil || !rule.matches(&Row{Key: r.Key}) || math.Abs(rule.limit) >= 1 || math.Abs(math.Abs(rule.limit)-*r.Threshold) > 1e-12 {
 				t.Errorf("%s: %+v, %v", r.Rule, rule, err)
 			}

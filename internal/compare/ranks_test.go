@@ -104,7 +104,7 @@ func TestStepsAndSamples(t *testing.T) {
 	if c.find(Key{Sample, "execute_context_0(0)_generation_8(8)", "dram_read"}) != nil {
 		t.Error("a step of a server is compared twice")
 	}
-	rule, err := ParseRule("sample:decode batch 8-8.dram_read < +5%")
+	rule, err := parseRule("sample:decode batch 8-8.dram_read < +5%")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestRequests(t *testing.T) {
 	}
 	rules := map[string]Outcome{"request:itl_p50.time < +5%": Fail, "request:requests.rate > -20%": Pass, "request:errors.errors <= 0": Pass}
 	for text, want := range rules {
-		rule, err := ParseRule(text)
+		rule, err := parseRule(text)
 		if err != nil {
 			t.Fatal(err)
 		}

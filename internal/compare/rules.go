@@ -51,7 +51,7 @@ func ParseRules(data []byte) ([]Rule, error) {
 // ruleOf reads a rule, alone or with a name.
 func ruleOf(n *yaml.Node) (Rule, error) {
 	if n.Kind == yaml.ScalarNode {
-		return ParseRule(n.Value)
+		return parseRule(n.Value)
 	}
 	var m map[string]string
 	if err := n.Decode(&m); err != nil {
@@ -62,7 +62,7 @@ func ruleOf(n *yaml.Node) (Rule, error) {
 			return Rule{}, fmt.Errorf("unknown key %q%s", key, suggest.OneOf(key, []string{"rule", "name"}))
 		}
 	}
-	rule, err := ParseRule(m["rule"])
+	rule, err := parseRule(m["rule"])
 	rule.Name = m["name"]
 	return rule, err
 }
@@ -76,7 +76,7 @@ func LoadRules(texts []string) ([]Rule, error) {
 	var rules []Rule
 	for _, text := range texts {
 		if ext := filepath.Ext(text); ext != ".yaml" && ext != ".yml" {
-			rule, err := ParseRule(text)
+			rule, err := parseRule(text)
 			if err != nil {
 				return nil, err
 			}

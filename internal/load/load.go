@@ -276,10 +276,10 @@ type Dist struct {
 	a, b float64
 }
 
-// DistForm says what ParseDist takes.
-const DistForm = "N, N-M (uniform), normal:MEAN:DEVIATION or lognormal:MEDIAN:SIGMA"
+// distForm says what ParseDist takes.
+const distForm = "N, N-M (uniform), normal:MEAN:DEVIATION or lognormal:MEDIAN:SIGMA"
 
-// ParseDist reads a distribution in DistForm. Lengths are at least 1.
+// ParseDist reads a distribution in distForm. Lengths are at least 1.
 // The zero Dist is not valid; draw needs one from here.
 func ParseDist(text string) (Dist, error) {
 	kind, rest, named := strings.Cut(text, ":")
@@ -294,12 +294,12 @@ func ParseDist(text string) (Dist, error) {
 		d.kind, parts = "fixed", []string{text, "0"}
 	}
 	if d.kind != "fixed" && d.kind != "uniform" && d.kind != "normal" && d.kind != "lognormal" || len(parts) != 2 {
-		return Dist{}, fmt.Errorf("length %q: want %s", text, DistForm)
+		return Dist{}, fmt.Errorf("length %q: want %s", text, distForm)
 	}
 	for i, into := range []*float64{&d.a, &d.b} {
 		v, err := strconv.ParseFloat(parts[i], 64)
 		if err != nil || math.IsNaN(v) || v < 0 || v > 1e7 {
-			return Dist{}, fmt.Errorf("length %q: %q is not a length; want %s", text, parts[i], DistForm)
+			return Dist{}, fmt.Errorf("length %q: %q is not a length; want %s", text, parts[i], distForm)
 		}
 		*into = v
 	}

@@ -66,7 +66,7 @@ func (c *Composer) Compose(overrides []string) (*config.Config, error) {
 	}
 	composed, err := config.Compose(config.Options{
 		Sources: c.Sources(), ConfigName: strings.TrimSuffix(c.Name, ".yaml"), Overrides: overrides,
-		Env: os.LookupEnv, Cwd: cwd, JobName: jobName, Renames: Renames, JobEnv: EnvKey,
+		Env: os.LookupEnv, Cwd: cwd, JobName: jobName, Renames: Renames, JobEnv: envKey,
 	})
 	var wrong *config.Error
 	if errors.As(err, &wrong) && wrong.Kind == "group-override-no-match" {
@@ -109,7 +109,7 @@ func (c *Composer) Plan(overrides []string) (*Composed, error) {
 // warnings such as keys under an old name.
 func OfFile(dir, name string) (p *Plan, warnings []string, err error) {
 	composed, err := config.Compose(config.Options{
-		Sources: []config.Source{folderSource("main", dir)}, ConfigName: strings.TrimSuffix(name, ".yaml"), JobName: jobName, Renames: Renames, JobEnv: EnvKey,
+		Sources: []config.Source{folderSource("main", dir)}, ConfigName: strings.TrimSuffix(name, ".yaml"), JobName: jobName, Renames: Renames, JobEnv: envKey,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -34,7 +34,7 @@ func options(sources []config.Source, overrides []string) config.Options {
 		Cwd:        "/work",
 		JobName:    "deepprof",
 		Renames:    Renames,
-		JobEnv:     EnvKey,
+		JobEnv:     envKey,
 	}
 }
 

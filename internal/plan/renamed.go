@@ -7,9 +7,9 @@ import (
 	"github.com/deepprof/deepprof/internal/config"
 )
 
-// EnvKey is where the variables of the workload stand, for config.Options:
+// envKey is where the variables of the workload stand, for config.Options:
 // those of hydra.job.env_set are added there.
-const EnvKey = "pipeline.workload.env"
+const envKey = "pipeline.workload.env"
 
 // Renames are the keys and groups of older versions and of the Python original
 // (llm-perf-opt), for config.Options. Keys of older versions are moved; keys of

@@ -232,7 +232,7 @@ func TestSession(t *testing.T) {
 			t.Error("the server is alive, or it ended by itself")
 		}
 		// nsys would make an empty session of that name and report success
-		if err := s.Start(t.Context(), filepath.Join(t.TempDir(), "x")); !errors.Is(err, ErrSessionLost) {
+		if err := s.Start(t.Context(), filepath.Join(t.TempDir(), "x")); !errors.Is(err, errSessionLost) {
 			t.Errorf("got %v, want that the session is lost", err)
 		}
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
-// ErrSessionLost says that nsys does not know the session any more.
-var ErrSessionLost = errors.New("nsys has lost the session")
+// errSessionLost says that nsys does not know the session any more.
+var errSessionLost = errors.New("nsys has lost the session")
 
 // A Session drives the windows of one server.
 // One window at a time; its methods are not safe for concurrent use.
@@ -30,7 +30,7 @@ type Session struct {
 }
 
 // Start begins a window with that report. It returns when nsys collects.
-// The error wraps ErrSessionLost where the session is gone or in another state.
+// The error wraps errSessionLost where the session is gone or in another state.
 func (s *Session) Start(ctx context.Context, output string) error {
 	// Without the session, nsys would make an empty one and report success.
 	if err := s.want(ctx, nsys.SessionLaunched); err != nil {
@@ -50,7 +50,7 @@ func (s *Session) Start(ctx context.Context, output string) error {
 func (s *Session) Stop(ctx context.Context) error {
 	err := s.run(ctx, s.Session.Stop())
 	if err != nil && s.want(ctx, nsys.SessionCollecting) != nil {
-		return errors.Join(ErrSessionLost, err)
+		return errors.Join(errSessionLost, err)
 	}
 	return err
 }
@@ -98,9 +98,9 @@ func (s *Session) want(ctx context.Context, state string) error {
 	case is == state:
 		return nil
 	case is == "":
-		return ErrSessionLost
+		return errSessionLost
 	default:
-		return fmt.Errorf("%w: it is in state %s, not %s", ErrSessionLost, is, state)
+		return fmt.Errorf("%w: it is in state %s, not %s", errSessionLost, is, state)
 	}
 }
 

@@ -143,7 +143,7 @@ func (s *served) failed(ctx context.Context, err error) {
 		s.fail(s.death())
 	case errors.As(err, &notReady):
 		s.fail(s.quoted(capture.Verdict(capture.NotReady, capture.ErrorFact(notReady))))
-	case errors.Is(err, ErrSessionLost):
+	case errors.Is(err, errSessionLost):
 		s.fail(s.quoted(capture.Verdict(capture.SessionLost, capture.ErrorFact(err))))
 	default:
 		s.fail(capture.Verdict(capture.ToolCrashed, capture.ErrorFact(err)))

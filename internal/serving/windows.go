@@ -101,7 +101,7 @@ func (s *profiled) openStartup(ctx context.Context) error {
 // open begins a window, without sampling where that is what fails.
 func (s *profiled) open(ctx context.Context, report string) error {
 	err := s.session.Start(ctx, s.Place(report))
-	if err == nil || s.session.Options.SampleHz == 0 || ctx.Err() != nil || !s.server.Alive() || errors.Is(err, ErrSessionLost) {
+	if err == nil || s.session.Options.SampleHz == 0 || ctx.Err() != nil || !s.server.Alive() || errors.Is(err, errSessionLost) {
 		return err
 	}
 	s.session.Options.SampleHz = 0

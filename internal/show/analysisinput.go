@@ -209,10 +209,10 @@ func isFile(path string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// MayWrite refuses to fill a folder of somebody else's with reports: one that
+// mayWrite refuses to fill a folder of somebody else's with reports: one that
 // is neither the run itself, nor empty, nor made by an earlier analysis.
 // dir is where reports go, own is the folder of the input. The error is a UsageError.
-func MayWrite(dir, own string) error {
+func mayWrite(dir, own string) error {
 	if dir == own {
 		if _, err := os.Stat(filepath.Join(dir, runs.ManifestName)); err == nil {
 			return nil

@@ -71,7 +71,7 @@ func (a *Analysis) Do(ctx context.Context) (*Analyzed, error) {
 		dir = a.Output
 	}
 	if !a.Print {
-		if err := MayWrite(dir, in.Folder); err != nil {
+		if err := mayWrite(dir, in.Folder); err != nil {
 			return nil, err
 		}
 		if err := in.MayReplace(dir); a.Output == "" && err != nil {
