@@ -2,6 +2,7 @@ package pick
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -50,6 +51,14 @@ func (s wantSet) addAll(other wantSet) {
 	}
 }
 
+// appendTo appends the set as bytes, the same for the same wants.
+func (s wantSet) appendTo(b []byte) []byte {
+	for _, word := range s {
+		b = binary.NativeEndian.AppendUint64(b, word)
+	}
+	return b
+}
+
 // cover finds numbers that together hold a launch of each want and cost little:
 // of the greedy choices that begin with each number, the cheapest.
 // The numbers are sorted. A want that no number meets is left out without an error.
@@ -83,7 +92,7 @@ func (n *numbers) candidates(wants []accepted) []candidate {
 			most = max(most, number)
 		}
 	}
-	place := make([]int32, most+1) // by number: place in all + 1
+	place := make([]int32, most+1) // by number: place in room, from 1
 	for w := range wants {
 		for _, number := range wants[w].numbers {
 			if place[number] == 0 {
@@ -92,21 +101,35 @@ func (n *numbers) candidates(wants []accepted) []candidate {
 			}
 		}
 	}
-	all, room, size := make([]candidate, different), newWantSet(64*different*((len(wants)+63)/64)), (len(wants)+63)/64
+	size := (len(wants) + 63) / 64
+	room := make(wantSet, different*size)
+	meets := func(at int32) wantSet { return room[int(at-1)*size : int(at)*size] }
 	for w := range wants {
 		for _, number := range wants[w].numbers {
-			c := &all[place[number]-1]
-			if c.meets == nil {
-				c.number = number
-				c.meets, room = room[:size:size], room[size:]
-			}
-			c.meets.add(w)
+			meets(place[number]).add(w)
 		}
 	}
-	for i := range all {
-		c := &all[i]
-		c.price = n.price(c.number)
+	var all []candidate
+	var key []byte
+	same := map[string]int{} // by the wants that are met: place in all
+	// In the order of the numbers, which is the fastest for price. Most are dropped here,
+	// before they are sorted: the one that meets the same wants would come first and beat them.
+	for number, at := range place {
+		if at == 0 {
+			continue
+		}
+		c := candidate{number: int32(number), price: n.price(int32(number)), meets: meets(at)}
 		c.value = float64(c.meets.len()) / c.price
+		key = c.meets.appendTo(key[:0])
+		i, known := same[string(key)]
+		switch {
+		case known && all[i].price <= c.price && all[i].value >= c.value:
+		case known && c.price <= all[i].price && c.value > all[i].value:
+			all[i] = c
+		default:
+			same[string(key)] = len(all)
+			all = append(all, c)
+		}
 	}
 	slices.SortFunc(all, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(x.number, y.number))
