@@ -1,6 +1,8 @@
 // Package doctor examines the machine before a capture: every check that a run
 // depends on, one row each, with the evidence as a fact. It decides nothing:
 // the caller exits or goes on.
+//
+// Each check has some 40 lines: how it asks, and what each answer of a machine means for a run.
 package doctor
 
 import (

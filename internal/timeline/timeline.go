@@ -5,8 +5,10 @@
 //
 // All times are nanoseconds on the clock of the capture.
 //
-// Gaps, phases and steps take some 1,500 lines, and as many the joining of calls,
-// ranges and GPU work; the rest are summaries, queries and the model itself.
+// It is this large because kernels, regions, gaps and launches are computed in two ways, with
+// the same result: from a timeline in memory, and from a flow of events that memory does not
+// hold, as files of millions of launches need. Gaps, phases and steps take some 1,500 lines, the joining of calls, ranges
+// and GPU work as many; the rest are summaries, queries and the model itself.
 package timeline
 
 import "github.com/deepprof/deepprof/internal/fact"

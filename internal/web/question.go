@@ -2,6 +2,8 @@
 // Context Protocol, and browsers and scripts over REST. What can be asked, with
 // which parameters, is declared by internal/show; this package reads the
 // parameters, bounds the rows and hands over what the view says.
+//
+// REST takes 670 lines, uploads that are not trusted 240, tiles of timelines 170, MCP 200.
 package web
 
 import (
