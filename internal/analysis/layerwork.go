@@ -24,6 +24,7 @@ const (
 	mfuOutside    = "outside"     // work in no module
 	mfuCompiled   = "compiled"    // a compiled module is one range
 	mfuNoProducts = "no-products" // none was seen
+	mfuSome       = "some"        // of some of the modules of a row none was seen
 	mfuTypes      = "types"       // products of several data types
 	mfuGraphs     = "graphs"      // captured calls and replays do not match
 	mfuPeak       = "peak"        // the peak is not known, or the GPU cannot have done that
@@ -72,16 +73,24 @@ type layerWork struct {
 	replays   map[string][]float64 // by path, of each range with a capture
 }
 
-// of sums the modules of a row. The work of all of them has to be known, and to be of
-// one data type.
+// of sums the modules of a row.
 func (w *layerWork) of(row *timeline.LayerRow) LayerUse {
 	if row.Layer == "" {
 		return LayerUse{Why: mfuOutside}
 	}
-	sum, dtype := 0.0, ""
-	for _, path := range row.Paths() {
+	return w.ofPaths(row.Paths(), row.NS)
+}
+
+// ofPaths sums modules whose kernels took ns. The work of all of them has to be known, and to
+// be of one data type.
+func (w *layerWork) ofPaths(paths []string, ns int64) LayerUse {
+	sum, dtype, lacking := 0.0, "", false
+	for _, path := range paths {
 		done, kind, why := w.ofPath(path)
 		switch {
+		case why == mfuNoProducts:
+			lacking = true
+			continue
 		case why != "":
 			return LayerUse{Why: why}
 		case dtype != "" && kind != dtype:
@@ -89,12 +98,15 @@ func (w *layerWork) of(row *timeline.LayerRow) LayerUse {
 		}
 		sum, dtype = sum+done, kind
 	}
-	if sum <= 0 {
+	switch {
+	case sum <= 0:
 		return LayerUse{Why: mfuNoProducts}
+	case lacking:
+		return LayerUse{Why: mfuSome}
 	}
 	use := LayerUse{FLOPs: &sum}
 	if w.res != nil {
-		use.MFU = w.res.MFU(sum, row.NS, dtype)
+		use.MFU = w.res.MFU(sum, ns, dtype)
 	}
 	if use.MFU == nil {
 		use.Why = mfuPeak

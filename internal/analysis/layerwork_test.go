@@ -65,6 +65,28 @@ func TestLayerWork(t *testing.T) {
 	}
 }
 
+// A row of several modules, of which one has no product, says so: that none was seen
+// would not be true of the others.
+func TestLayerWorkOfSome(t *testing.T) {
+	known := map[string][]workload.ModuleWork{"m/0": {{FLOPs: 8, Calls: 1, DType: "torch.bfloat16"}}}
+	for _, c := range []struct {
+		name  string
+		paths []string
+		want  string
+	}{
+		{"a product and none", []string{"m/0", "m/1"}, mfuSome},
+		{"none and a product", []string{"m/1", "m/0"}, mfuSome},
+		{"none", []string{"m/1", "m/2"}, mfuNoProducts},
+		{"a product", []string{"m/0"}, mfuPeak}, // without a result no peak is known
+	} {
+		w := layerWork{work: func(path string) []workload.ModuleWork { return known[path] }, compiled: func(string) bool { return false },
+			instances: map[string]int64{"m/0": 1, "m/1": 1, "m/2": 1}}
+		if use := w.ofPaths(c.paths, 1000); use.Why != c.want {
+			t.Errorf("%s: %+v, want %s", c.name, use, c.want)
+		}
+	}
+}
+
 func TestReplayedWork(t *testing.T) {
 	for _, c := range []struct {
 		captured, replays []float64

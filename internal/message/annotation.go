@@ -36,6 +36,7 @@ var annotationLabels = map[string]map[string]string{
 		"outside":     "in no module",
 		"compiled":    "compiled: one range, its products are not seen",
 		"no-products": "no product or attention of its own was seen",
+		"some":        "no product or attention was seen in some of these modules; --all shows each",
 		"types":       "products of several data types",
 		"graphs":      "captures and replays of CUDA graphs do not match",
 		"peak":        "peak not known, or above it",
