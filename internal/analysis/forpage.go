@@ -6,18 +6,21 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/runs"
 )
 
 // What the page and exports ask of a finished result beside forreports.go: values that they
 // draw or write, and decisions about what is shown first. None of it changes a result.
 
 // Unfinished reports whether the run holds less than it was to capture.
-func (s *Source) Unfinished() bool { return s.Status == "failed" || s.Status == "interrupted" }
+func (s *Source) Unfinished() bool {
+	return s.Status == string(runs.StatusFailed) || s.Status == string(runs.StatusInterrupted)
+}
 
 // NothingStandsOut reports whether a result without findings says that there is nothing to
 // save, not merely that what was captured does not tell.
 func (r *Result) NothingStandsOut() bool {
-	return r.HasTimeline() && (r.Source.Status == "" || r.Source.Status == "done")
+	return r.HasTimeline() && (r.Source.Status == "" || r.Source.Status == string(runs.StatusDone))
 }
 
 // LongestStages are the places of at most so many stages, those with most wall time under nsys,

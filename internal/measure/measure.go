@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/compare"
+	"github.com/deepprof/deepprof/internal/message"
 	"github.com/deepprof/deepprof/internal/pipeline"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -65,7 +66,7 @@ func (c *Commands) Run(ctx context.Context) (base, fresh []compare.Run, err erro
 		if i%4 == 1 || i%4 == 2 {
 			name, command, side = "B", c.B, &fresh
 		}
-		c.Say(fmt.Sprintf("%s, run %d of %d", name, len(*side)+1, c.Repeats))
+		c.Say(message.Phrase("compared-run", name, len(*side)+1, c.Repeats))
 		more, err := c.once(ctx, slices.Concat(plan.CommandOverrides(command), settings, c.Overrides), blocked)
 		if err != nil {
 			return nil, nil, err
@@ -80,7 +81,7 @@ func (c *Commands) Run(ctx context.Context) (base, fresh []compare.Run, err erro
 // the driver a blocker.
 func (c *Commands) missing(ctx context.Context) (overrides []string, blocked bool) {
 	if _, err := tool.Find(ctx, tool.Spec{Name: tool.Nsys}); err != nil {
-		c.Say("note: nsys is not installed: wall times alone are compared")
+		c.Say(message.Phrase("compared-without-nsys"))
 		return []string{"pipeline.nsys.enable=false"}, false
 	}
 	if _, err := tool.Find(ctx, tool.Spec{Name: tool.NvidiaSMI}); err != nil {

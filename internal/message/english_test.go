@@ -19,7 +19,7 @@ import (
 // write for people a single word beside a blank is a part of a sentence: no such part may
 // stand there, or the sentence would be made there.
 var (
-	upperHalf = []string{"analysis", "capture", "compare", "doctor", "pick", "pipeline", "runs", "serving", "workload"}
+	upperHalf = []string{"analysis", "capture", "compare", "doctor", "measure", "pick", "pipeline", "runs", "serving", "workload"}
 	renderers = []string{"experiment", "export", "report", "report/folder", "report/html", "show", "terminal", "web"}
 )
 

@@ -62,6 +62,8 @@ var pagePhrases = map[string]string{
 	"unprofiled-run":              "Unprofiled run",
 	"n-tokens":                    "{n:token|tokens}",
 	"n-passes":                    "{n:pass|passes}",
+	"compared-run":                "{side}, run {n} of {of}",
+	"compared-without-nsys":       "note: nsys is not installed: wall times alone are compared",
 	"no-unprofiled-run":           "There was no unprofiled run, so unprofiled times of the workload are not known.",
 	"no-timeline-for-wall-time":   "There is no timeline, so wall time, idle time and calls are not known.",
 	"of-wall-time":                "Of wall time",
