@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -63,7 +64,9 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 // the result, which takes its place here, or returns what it makes. Notes collect warnings.
 func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 	res := a.res
-	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: new(*res), notes: &a.notes}
+	columns := spill.New()
+	defer columns.Close() // nothing of a result is a part of a column
+	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: new(*res), notes: &a.notes, columns: columns}
 	tl, err := reader.readTimeline(ctx)
 	if err != nil {
 		return nil, err

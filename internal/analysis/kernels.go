@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -58,7 +59,7 @@ func (tr *timelineReader) groupKernels() {
 	groups := map[kernelKey]uint32{}
 	var rows []Kernel
 	var counts []int // launches of each row in the scope
-	tl.group = timeline.MakeNumbers(make([]uint16, len(t.Kernels)))
+	tl.group = timeline.NumbersIn(t.Columns, len(t.Kernels))
 	var total int64
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
@@ -77,7 +78,7 @@ func (tr *timelineReader) groupKernels() {
 	}
 	times := make([][]int64, len(rows))
 	for i, n := range counts {
-		times[i] = make([]int64, 0, n)
+		times[i] = spill.Make[int64](t.Columns, n)[:0]
 	}
 	for i := range t.Kernels {
 		if tr.tl.counts(i) {

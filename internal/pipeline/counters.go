@@ -18,6 +18,7 @@ import (
 	reports "github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/serving"
+	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -109,8 +110,10 @@ func captureCounters(ctx context.Context, j *job) (capture.Outcome, error) {
 		}
 		var t *pick.Launches
 		if name != "" {
+			columns := spill.New()
+			defer columns.Close()
 			var err error
-			if t, err = pick.ReadTrace(ctx, j.store.Path(name)); err != nil {
+			if t, err = pick.ReadTrace(ctx, j.store.Path(name), columns); err != nil {
 				return capture.Outcome{}, err
 			}
 		}

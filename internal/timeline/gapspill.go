@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"io"
 	"os"
+
+	"github.com/deepprof/deepprof/internal/spill"
 )
 
 // A gapSpill has the gaps that were found first in a temporary file, so that the memory of
@@ -67,19 +69,11 @@ func (s *gapSpill) write(g *gapStore) bool {
 	return true
 }
 
-// open makes the file and takes its name away.
+// open makes the file.
 func (s *gapSpill) open() bool {
-	f, err := os.CreateTemp("", "deepprof-gaps-")
-	if err != nil {
-		return false
-	}
-	if os.Remove(f.Name()) != nil { // as on Windows, where an open file keeps its name
-		f.Close()
-		os.Remove(f.Name())
-		return false
-	}
+	f, err := spill.File()
 	s.file = f
-	return true
+	return err == nil
 }
 
 // readers go through the runs, in the order of time.
