@@ -1,7 +1,7 @@
 // Package timeline owns the model of what ran when: GPU work, the CUDA calls
 // that launched it, the NVTX ranges around those calls, and the machine. It
 // also owns every number that is computed from that: kernel summaries, regions,
-// launches, gaps. It reads no file; package nsys fills a Timeline.
+// launches, gaps. It reads no file of a profiler; package nsys fills a Timeline.
 //
 // All times are nanoseconds on the clock of the capture.
 //
