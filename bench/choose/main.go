@@ -13,7 +13,6 @@ import (
 
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/pick"
-	"github.com/deepprof/deepprof/internal/spill"
 )
 
 func main() {
@@ -36,9 +35,6 @@ func run(args []string, whole bool) error {
 		return err
 	}
 	defer f.Close()
-	columns := spill.New() // as deepprof does
-	defer columns.Close()
-	f.Spill(columns)
 	launches, err := pick.ReadLaunches(ctx, f)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -64,9 +63,7 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 // the result, which takes its place here, or returns what it makes. Notes collect warnings.
 func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 	res := a.res
-	columns := spill.New()
-	defer columns.Close() // nothing of a result is a part of a column
-	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: new(*res), notes: &a.notes, columns: columns}
+	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: new(*res), notes: &a.notes}
 	tl, err := reader.readTimeline(ctx)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -38,9 +37,6 @@ func indexCalls(t *timeline.Timeline, hostGap int64) *callIndex {
 		x.causes[i] = c
 	}
 	threads := make([]outerCalls, len(t.Threads))
-	for th := range threads {
-		threads[th].list = timeline.ListIn(t.Columns)
-	}
 	t.Calls.Each(func(i, site uint32, start, end int64) {
 		th := sites[site].Thread
 		if int(th) >= len(threads) {
@@ -88,11 +84,10 @@ func (o *outerCalls) add(call uint32, start, end int64) {
 
 // sortedCalls is for a thread whose calls do not lie by start.
 func sortedCalls(t *timeline.Timeline, thread uint32) (o outerCalls) {
-	o.list = timeline.ListIn(t.Columns)
 	var list []uint32
 	for i := range uint32(t.Calls.Len()) {
 		if t.Calls.Thread(i) == thread {
-			list = spill.Append(t.Columns, list, i)
+			list = append(list, i)
 		}
 	}
 	slices.SortFunc(list, func(a, b uint32) int {

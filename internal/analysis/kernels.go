@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -59,7 +58,7 @@ func (tr *timelineReader) groupKernels() {
 	groups := map[kernelKey]uint32{}
 	var rows []Kernel
 	var counts []int // launches of each row in the scope
-	tl.group = timeline.NumbersIn(t.Columns, len(t.Kernels))
+	tl.group = timeline.MakeNumbers(make([]uint16, len(t.Kernels)))
 	var total int64
 	for i := range t.Kernels {
 		k := &t.Kernels[i]
@@ -78,7 +77,7 @@ func (tr *timelineReader) groupKernels() {
 	}
 	times := make([][]int64, len(rows))
 	for i, n := range counts {
-		times[i] = spill.Make[int64](t.Columns, n)[:0]
+		times[i] = make([]int64, 0, n)
 	}
 	for i := range t.Kernels {
 		if tr.tl.counts(i) {

@@ -29,7 +29,7 @@ func (tr *timelineReader) lookAhead() {
 	// Later steps append kernels, and write other fields of both.
 	tl, kernels, stages := tr.tl.aside(), slices.Clone(tr.made.Kernels), slices.Clone(tr.made.Stages)
 	tr.tl.ahead = ahead
-	tl.t.Columns.Go(func() {
+	go func() {
 		defer close(ahead.done)
 		ahead.chains = (&savings{th: tr.th, res: &Result{Kernels: kernels, Stages: stages}, tl: tl}).chains()
 		st := newStageClock(stages, tl, selfTimes{})
@@ -37,7 +37,7 @@ func (tr *timelineReader) lookAhead() {
 			s := &stages[i]
 			ahead.stages[s.Name] = &stageLaunches{use: st.busiestStream(s), others: st.findOtherCalls(s)}
 		}
-	})
+	}()
 }
 
 // manyWork tells of a timeline whose memory matters and that one process on one device
@@ -51,7 +51,7 @@ func (tl *timed) manyWork() bool {
 // one device made them.
 func (tr *timelineReader) sortLaunches() {
 	if tr.tl.single() && (len(tr.in.Counters) > 0 || tr.in.Targets != "") {
-		tr.tl.t.Columns.Go(func() { tr.tl.launches() })
+		go tr.tl.launches()
 	}
 }
 

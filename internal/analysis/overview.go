@@ -24,11 +24,11 @@ func (tr *timelineReader) drawOverview() (finish func()) {
 	sources, scope := tr.tl.laneSources(tr.kinds), tr.tl.scopeSpan()
 	cut := 0
 	drawn := make(chan struct{})
-	tr.tl.t.Columns.Go(func() {
+	go func() {
 		cut = o.draw(sources, scope)
 		o.Counters = counterLanes(tr.tl.t, o.StartNS)
 		close(drawn)
-	})
+	}()
 	return func() {
 		<-drawn
 		tr.made.Overview = o

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -22,7 +21,7 @@ type ownWork struct {
 
 // collectOwn goes through all work once.
 func (tl *timed) collectOwn(wanted map[uint32]bool) {
-	tl.own = ownWork{work: map[uint32]*timeline.List{}, spans: spill.Make[moment](tl.t.Columns, len(tl.t.Ranges))}
+	tl.own = ownWork{work: map[uint32]*timeline.List{}, spans: make([]moment, len(tl.t.Ranges))}
 	around := tl.at.RangesInTurn(func(r uint32) bool { return wanted[tl.at.RangeNode(int(r))] })
 	last := make([]int, len(tl.regions)+1) // piece of each region that was added last, from 1
 	work := tl.work.reader()
@@ -32,7 +31,7 @@ func (tl *timed) collectOwn(wanted map[uint32]bool) {
 			id := tl.at.RangeNode(int(r))
 			if last[id] != i+1 {
 				if last[id] == 0 {
-					tl.own.work[id] = new(timeline.ListIn(tl.t.Columns))
+					tl.own.work[id] = &timeline.List{}
 				}
 				tl.own.work[id].Add(uint32(i))
 				last[id] = i + 1

@@ -23,7 +23,7 @@ func (p *palette) of(c cause) uint8 { return uint8(p.categories + int(c)) }
 // paint labels the time from lo to hi. The work comes by start and stays as it is. Counted
 // is filled; it may be nil.
 func (p *palette) paint(calls *callIndex, work iter.Seq[stint], lo, hi int64, counted *tally) *painting {
-	b := &painter{p: p, calls: calls, out: &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi), tally: counted, store: calls.t.Columns}, at: lo, hi: hi,
+	b := &painter{p: p, calls: calls, out: &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi), tally: counted}, at: lo, hi: hi,
 		active: make([]int32, p.categories), begun: map[uint32]bool{}, hosts: calls.cursors()}
 	b.run(work)
 	b.out.finish()

@@ -5,7 +5,6 @@ import (
 	"math"
 	"sort"
 
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -18,7 +17,6 @@ type painting struct {
 	call   uint8               // label of pieces in which the host was in a CUDA call that has no cause of its own; each is one call
 	blocks []block             // of pieces, which follow each other without holes
 	space  [][]byte            // that blocks lie in
-	store  *spill.Store        // that space lies in; nil for memory
 	names  []timeline.StringID // of calls, by their code less labels
 	end    int64
 	// sums holds, for one in every few blocks, the time of each label before it.
@@ -129,11 +127,9 @@ func (p *painting) write() {
 	}
 	if p.n == 0 {
 		if len(p.blocks)%few == 0 {
-			for _, ns := range p.running {
-				p.sums = spill.Append(p.store, p.sums, ns)
-			}
+			p.sums = append(p.sums, p.running...)
 		}
-		p.blocks = spill.Append(p.store, p.blocks, block{start: p.now.start})
+		p.blocks = append(p.blocks, block{start: p.now.start})
 	} else {
 		p.pieces = binary.AppendUvarint(p.pieces, uint64(length))
 	}
@@ -208,7 +204,7 @@ const leastSpace, mostSpace = 1 << 10, 1 << 20
 func (p *painting) put(data []byte) (space, from uint32) {
 	last := len(p.space) - 1
 	if last < 0 || cap(p.space[last])-len(p.space[last]) < len(data) {
-		p.space = append(p.space, spill.Make[byte](p.store, max(len(data), min(mostSpace, leastSpace*len(p.blocks))))[:0])
+		p.space = append(p.space, make([]byte, 0, max(len(data), min(mostSpace, leastSpace*len(p.blocks)))))
 		last++
 	}
 	from = uint32(len(p.space[last]))

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -154,8 +153,6 @@ func (jb *jobReader) lostPart(path string, err error) *recording {
 // same stages. Of what it finds doubtful it tells nothing that the first told.
 func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error) {
 	b := jb.further(path)
-	b.columns = spill.New()
-	defer b.columns.Close() // nothing of a recording is a part of a column
 	t, lost, err := b.openTimeline(ctx)
 	if err == nil {
 		err = checkKernels(path, t)

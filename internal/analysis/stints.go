@@ -29,7 +29,7 @@ type stints struct {
 // newStints sorts the work once, and notes the queues that have any; byFunction is the
 // category of each function. The attribution is given afterwards.
 func newStints(t *timeline.Timeline, byFunction []uint8, graph uint8) stints {
-	s := stints{t: t, order: timeline.ListIn(t.Columns), byFunction: byFunction, graph: graph, works: make([]bool, len(t.Queues))}
+	s := stints{t: t, byFunction: byFunction, graph: graph, works: make([]bool, len(t.Queues))}
 	var before [timeline.OpGraph + 1]int // pieces of earlier kinds
 	before[timeline.OpCopy] = len(t.Kernels)
 	before[timeline.OpSet] = before[timeline.OpCopy] + len(t.Copies)

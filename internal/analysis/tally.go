@@ -3,7 +3,6 @@ package analysis
 import (
 	"math"
 
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -29,7 +28,7 @@ func newTally(tl *timed, order []uint32, labels int) *tally {
 	t := &tally{ranges: tl.t.Ranges, region: tl.at.RangeNode, labels: labels, sums: make([]int64, (len(tl.regions)+1)*labels)}
 	for _, e := range order {
 		if r := &t.ranges[e/2]; r.End > r.Start && tl.tallies(tl.processOf(e/2)) {
-			t.order = spill.Append(tl.t.Columns, t.order, e)
+			t.order = append(t.order, e)
 		}
 	}
 	t.look()

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/deepprof/deepprof/internal/pick"
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -93,7 +92,7 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 	if p := tl.processes(); len(p) == 1 {
 		tl.only = p[0]
 	}
-	bounds := spill.Make[uint32](t.Columns, 2*len(t.Ranges))
+	bounds := make([]uint32, 2*len(t.Ranges))
 	for i := range t.Ranges {
 		id := at.RangeNode(i)
 		tl.instances[id] = append(tl.instances[id], uint32(i))
@@ -101,7 +100,7 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 		tl.strangers = tl.strangers || !tl.tallies(tl.processOf(uint32(i)))
 	}
 	timeline.SortByStart(bounds, func(e uint32) int64 { return rangeBound(t.Ranges, e) })
-	tl.p.cuts = spill.Make[int64](t.Columns, len(bounds))
+	tl.p.cuts = make([]int64, len(bounds))
 	for i, e := range bounds {
 		tl.p.cuts[i] = rangeBound(t.Ranges, e)
 	}
@@ -120,7 +119,7 @@ func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
 		bounds = nil
 		return tl.p.paint(calls, tl.workOf(workKey{-1, -1}), tl.lo, tl.hi, counted)
 	})
-	t.Columns.Go(func() { tl.whole() })
+	go tl.whole()
 	at.Places() // found before several goroutines ask for them
 	tl.launches = sync.OnceValue(func() *pick.Launches { return pick.Load(at) })
 	return tl

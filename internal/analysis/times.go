@@ -12,7 +12,6 @@ import (
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/redact"
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -30,7 +29,6 @@ type timelineReader struct {
 	self       selfTimes
 	made       *Result
 	notes      *notes
-	columns    *spill.Store           // of the timeline; it outlives what was read
 	brief      bool                   // a further timeline, of which no overview is drawn
 	tl         *timed                 // nil before it was read, and without one
 	isInjected func(path string) bool // of regions, as far as asked for
@@ -101,7 +99,6 @@ func (tr *timelineReader) openTimeline(ctx context.Context) (*timeline.Timeline,
 	}
 	defer f.Close()
 	f.Workers = tr.in.Workers
-	f.Spill(tr.columns)
 	t, err := f.Timeline(ctx, nsys.Everything)
 	return t, f.Lost(), err
 }

@@ -65,7 +65,7 @@ const noString = math.MinInt64
 
 // newBuilder numbers the empty name and the default domain first, so that both are 0.
 func newBuilder(f *File) *builder {
-	b := &builder{f: f, t: &timeline.Timeline{Source: f.source(), Columns: f.Columns}, first: math.MaxInt64, last: math.MinInt64}
+	b := &builder{f: f, t: &timeline.Timeline{Source: f.source()}, first: math.MaxInt64, last: math.MinInt64}
 	b.names.id(name{id: noString}) // StringID 0 is ""
 	b.domains.id(domain{globalPid: -1})
 	return b

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -39,17 +38,17 @@ type callShare struct {
 
 // reserveCalls gives the workers parts of the same columns, with room for at most
 // the given number of calls each.
-func reserveCalls(store *spill.Store, most int) func(workers int, count func() []int) []*callShare {
+func reserveCalls(most int) func(workers int, count func() []int) []*callShare {
 	return func(workers int, count func() []int) []*callShare {
 		rooms := count()
 		for i := range rooms {
 			rooms[i] = min(rooms[i], most)
 		}
 		shares := fresh[callShare](workers, count)
-		starts, lengths := reserveColumn[uint32](store, rooms), reserveColumn[uint32](store, rooms)
-		sites := reserveColumn[uint16](store, rooms)
+		starts, lengths := reserveColumn[uint32](rooms), reserveColumn[uint32](rooms)
+		sites := reserveColumn[uint16](rooms)
 		for w, s := range shares {
-			s.length, s.correlation = lengths[w], timeline.ListIn(store)
+			s.length = lengths[w]
 			s.start, s.site, s.room = timeline.MakeStarts(starts[w].part), timeline.MakeNumbers(sites[w].part), rooms[w]
 			s.allStarts, s.allSites = starts[w].all, sites[w].all
 		}
@@ -100,7 +99,7 @@ func (b *builder) calls(ctx context.Context, launching bool) error {
 // callsThat reads the calls that keep accepts, most of them or fewer as a rule.
 // count adds them to the calls of their threads; keep must then accept all.
 func (b *builder) callsThat(ctx context.Context, most int, keep func(s *callShare, r *ints, globalPid int64, correlation uint32) bool, count bool) error {
-	shares, err := scanInts(ctx, b.f, callLayout, reserveCalls(b.f.Columns, most), func(s *callShare, r *ints) bool {
+	shares, err := scanInts(ctx, b.f, callLayout, reserveCalls(most), func(s *callShare, r *ints) bool {
 		if !r.timed() {
 			return false
 		}

@@ -1,10 +1,6 @@
 package nsys
 
-import (
-	"slices"
-
-	"github.com/deepprof/deepprof/internal/spill"
-)
+import "slices"
 
 // A column is what one worker adds to a slice that all workers fill, so that what
 // they read need not be copied. Memory that is reserved and not filled is never
@@ -18,12 +14,12 @@ type column[T any] struct {
 // reserveColumn makes a column for each worker.
 // Parts are neighbors without overlap and have no spare capacity: a worker that
 // outgrows its room moves to memory of its own and never writes into the next part.
-func reserveColumn[T any](store *spill.Store, rooms []int) []column[T] {
+func reserveColumn[T any](rooms []int) []column[T] {
 	total := 0
 	for _, n := range rooms {
 		total += n
 	}
-	all, at := spill.Make[T](store, total), 0
+	all, at := make([]T, total), 0
 	columns := make([]column[T], len(rooms))
 	for w, n := range rooms {
 		columns[w] = column[T]{all: all, at: at, room: n, part: all[at : at : at+n]}

@@ -252,7 +252,7 @@ func (b *builder) nvtx(ctx context.Context) error {
 	for _, s := range shares {
 		bags = append(bags, &s.ranges)
 	}
-	b.t.Ranges = pour(b.f.Columns, bags)
+	b.t.Ranges = pour(bags)
 	for i := range b.t.Ranges {
 		if r := &b.t.Ranges[i]; r.Unclosed {
 			r.End = b.t.LastNVTX.NS

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/sqlite"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -53,9 +52,6 @@ type File struct {
 
 	// Workers is the number of goroutines that read; 0 takes one per core.
 	Workers int
-	// Columns takes what is read of large tables; nil keeps it in memory. A timeline that was
-	// read may be used until it is closed. Spill sets it.
-	Columns *spill.Store
 
 	// Earlier is the export of an earlier window of the same process, which knows
 	// the ranges in which CUDA graphs were captured; "" without one.
@@ -70,14 +66,6 @@ type File struct {
 	tables   []timeline.TableCount
 	noted    map[string]bool
 	done     func() // removes what Close must; nil for nothing
-}
-
-// Spill puts what is read of a large file into a store, which must outlive it. What is read of
-// a file that is not stays in memory, where it is a fifth faster.
-func (f *File) Spill(store *spill.Store) {
-	if f.db.Size() >= spill.FileBytes {
-		f.Columns = store
-	}
 }
 
 // OpenSQLite opens an export. Open also takes reports.

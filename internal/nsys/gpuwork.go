@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -82,7 +81,7 @@ func (b *builder) kernels(ctx context.Context, shapes bool) error {
 	if !shapes {
 		l, node = plainKernelLayout, colOwn
 	}
-	shares, err := scanInts(ctx, b.f, l, reserve[timeline.Kernel](b.f.Columns), func(s *work[timeline.Kernel], r *ints) bool {
+	shares, err := scanInts(ctx, b.f, l, reserve[timeline.Kernel], func(s *work[timeline.Kernel], r *ints) bool {
 		if !r.timed() {
 			return false
 		}
@@ -159,14 +158,12 @@ func isUpTo(list []uint32) bool {
 
 // reserve gives the workers parts of one slice, so that their events need not be
 // moved.
-func reserve[T any](store *spill.Store) func(workers int, count func() []int) []*work[T] {
-	return func(workers int, count func() []int) []*work[T] {
-		shares := fresh[work[T]](workers, count)
-		for w, part := range reserveColumn[T](store, count()) {
-			shares[w].events = part
-		}
-		return shares
+func reserve[T any](workers int, count func() []int) []*work[T] {
+	shares := fresh[work[T]](workers, count)
+	for w, part := range reserveColumn[T](count()) {
+		shares[w].events = part
 	}
+	return shares
 }
 
 // stringID is a reference to StringIds, or noString for NULL and for a text.
@@ -201,7 +198,7 @@ var copyLayout = workLayout(tableCopy,
 // copies reads transfers of memory, in bytes; kinds are the numbers of CUPTI.
 func (b *builder) copies(ctx context.Context) error {
 	b.f.noteUnknown(copyLayout)
-	shares, err := scanInts(ctx, b.f, copyLayout, reserve[timeline.Copy](b.f.Columns), func(s *work[timeline.Copy], r *ints) bool {
+	shares, err := scanInts(ctx, b.f, copyLayout, reserve[timeline.Copy], func(s *work[timeline.Copy], r *ints) bool {
 		if !r.timed() {
 			return false
 		}
@@ -223,7 +220,7 @@ var setLayout = workLayout(tableSet, []string{"bytes", "value", "graphNodeId"}, 
 // sets reads fills of memory; Value is the pattern, Bytes what was filled.
 func (b *builder) sets(ctx context.Context) error {
 	b.f.noteUnknown(setLayout)
-	shares, err := scanInts(ctx, b.f, setLayout, reserve[timeline.Set](b.f.Columns), func(s *work[timeline.Set], r *ints) bool {
+	shares, err := scanInts(ctx, b.f, setLayout, reserve[timeline.Set], func(s *work[timeline.Set], r *ints) bool {
 		if !r.timed() {
 			return false
 		}
@@ -253,7 +250,7 @@ var (
 // --cuda-graph-trace=graph, and the nodes, which exist only with node.
 func (b *builder) graphs(ctx context.Context) error {
 	b.f.noteUnknown(graphLayout)
-	shares, err := scanInts(ctx, b.f, graphLayout, reserve[timeline.GraphLaunch](b.f.Columns), func(s *work[timeline.GraphLaunch], r *ints) bool {
+	shares, err := scanInts(ctx, b.f, graphLayout, reserve[timeline.GraphLaunch], func(s *work[timeline.GraphLaunch], r *ints) bool {
 		if !r.timed() {
 			return false
 		}
@@ -320,7 +317,7 @@ var syncLayout = workLayout(tableSync, []string{"syncType"}, []string{"eventId",
 // syncs reads the waits that CUPTI records; Kind is its number for them.
 func (b *builder) syncs(ctx context.Context) error {
 	b.f.noteUnknown(syncLayout)
-	shares, err := scanInts(ctx, b.f, syncLayout, reserve[timeline.Sync](b.f.Columns), func(s *work[timeline.Sync], r *ints) bool {
+	shares, err := scanInts(ctx, b.f, syncLayout, reserve[timeline.Sync], func(s *work[timeline.Sync], r *ints) bool {
 		if !r.timed() {
 			return false
 		}

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/sqlite"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -378,7 +377,7 @@ const manyEvents = 1 << 20
 // pour puts the events of all bags into one slice and empties the bags, one for
 // each worker. What they leave is as large as the events: it is collected now, for
 // the heap would have to double before it is looked at again.
-func pour[T any](store *spill.Store, bags []*bag[T]) []T {
+func pour[T any](bags []*bag[T]) []T {
 	n := 0
 	for _, b := range bags {
 		n += b.len()
@@ -386,7 +385,7 @@ func pour[T any](store *spill.Store, bags []*bag[T]) []T {
 	if n == 0 {
 		return nil
 	}
-	all := spill.Make[T](store, n)
+	all := make([]T, n)
 	var group sync.WaitGroup
 	at := 0
 	for _, b := range bags {

@@ -16,7 +16,6 @@ import (
 	"github.com/deepprof/deepprof/internal/nvtx"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/tool"
 )
 
@@ -67,15 +66,13 @@ type Request struct {
 	Serving  Serving       // what a server is to compute meanwhile; zero where that is not known
 }
 
-// ReadTrace reads what an export of a timeline tells about launches and ranges. It may be used
-// until the store is closed, which has what is read of a large one.
-func ReadTrace(ctx context.Context, path string, store *spill.Store) (*Launches, error) {
+// ReadTrace reads what an export of a timeline tells about launches and ranges.
+func ReadTrace(ctx context.Context, path string) (*Launches, error) {
 	f, err := nsys.OpenSQLite(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	f.Spill(store)
 	return ReadLaunches(ctx, f)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -113,7 +112,7 @@ func (l *loader) add(k *timeline.Kernel, from timeline.LaunchedFrom) {
 // Load sorts the launches of a timeline that is in memory.
 func Load(at *timeline.Attribution) *Launches {
 	t := at.Timeline()
-	all := loader{kindOf: timeline.NumbersIn(t.Columns, len(t.Kernels)), lasted: timeline.LengthsIn(t.Columns, len(t.Kernels))}
+	all := loader{kindOf: timeline.MakeNumbers(make([]uint16, len(t.Kernels))), lasted: timeline.MakeLengths(len(t.Kernels))}
 	at.EachLaunch(all.add)
 	out := all.sorted(at, func(kernel uint32) int64 {
 		if call := at.KernelLaunch(int(kernel)); call != timeline.None {
@@ -132,8 +131,9 @@ func Load(at *timeline.Attribution) *Launches {
 // ReadLaunches reads the launches of a timeline, without all of it in memory where its
 // file allows that.
 func ReadLaunches(ctx context.Context, f *nsys.File) (*Launches, error) {
-	all := loader{kindOf: timeline.NumbersIn(f.Columns, 0), lasted: timeline.LengthsIn(f.Columns, 0)}
-	called, ranges := timeline.StartsIn(f.Columns, 0), passedRangesIn(f.Columns)
+	var all loader
+	var called timeline.Starts
+	var ranges passedRanges
 	at, err := f.Launches(ctx, func(k *timeline.Kernel, from timeline.LaunchedFrom) {
 		all.add(k, from)
 		called.Add(from.Start)
@@ -161,11 +161,6 @@ type passedRanges struct {
 	lasted               timeline.Lengths
 	name, thread, domain timeline.Numbers
 	unclosed             map[uint32]bool
-}
-
-func passedRangesIn(store *spill.Store) *passedRanges {
-	number := timeline.NumbersIn(store, 0)
-	return &passedRanges{start: timeline.StartsIn(store, 0), lasted: timeline.LengthsIn(store, 0), name: number, thread: number, domain: number}
 }
 
 func (p *passedRanges) add(r *timeline.Range) {
@@ -198,7 +193,7 @@ func (p *passedRanges) each(visit func(*timeline.Range)) {
 // them in the order of the file.
 func (l *loader) sorted(at *timeline.Attribution, calledAt func(kernel uint32) int64) *Launches {
 	t := at.Timeline()
-	out := &Launches{kernels: timeline.ListIn(t.Columns), t: t, at: at, byKey: map[groupKey]int{}, kinds: l.kinds, kindOf: l.kindOf, lasted: l.lasted, calledAt: calledAt}
+	out := &Launches{t: t, at: at, byKey: map[groupKey]int{}, kinds: l.kinds, kindOf: l.kindOf, lasted: l.lasted, calledAt: calledAt}
 	out.names = make([]names, len(t.Functions))
 	for i, f := range t.Functions {
 		out.names[i] = nameForms(t.Name(f.Mangled), t.Name(f.Demangled), t.Name(f.Short))
@@ -224,8 +219,8 @@ func (l *loader) sorted(at *timeline.Attribution, calledAt func(kernel uint32) i
 
 // shuffle puts what is in the order of the file into that of the launches.
 func (l *Launches) shuffle() {
-	kindOf := timeline.NumbersIn(l.t.Columns, l.len())
-	lasted, numbers := timeline.LengthsIn(l.t.Columns, l.len()), make([]uint32, len(l.kinds)) // from 1
+	var kindOf timeline.Numbers
+	lasted, numbers := timeline.MakeLengths(l.len()), make([]uint32, len(l.kinds)) // from 1
 	var kinds []kind
 	for at, kernel := range l.kernels.All() {
 		number := &numbers[l.kindOf.At(kernel)]
@@ -273,7 +268,7 @@ func (l *Launches) members() [][]uint32 {
 	for i := range l.kinds {
 		counts[l.kinds[i].group] += l.kinds[i].launches
 	}
-	room, out := spill.Make[uint32](l.t.Columns, l.len()), make([][]uint32, len(l.groups))
+	room, out := make([]uint32, l.len()), make([][]uint32, len(l.groups))
 	for g, n := range counts {
 		out[g], room = room[:0:n], room[n:]
 	}

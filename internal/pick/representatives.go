@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/deepprof/deepprof/internal/spill"
 )
 
 // A group is kernel, grid and block, and its launches may still differ in work:
@@ -66,7 +64,7 @@ func findRepresentatives(l *Launches, results []Counted, v *Verification) *repre
 			s.within[i][path] = true
 		}
 	}
-	s.groupOf = spill.Make[uint32](l.t.Columns, l.len())
+	s.groupOf = make([]uint32, l.len())
 	for i, kernel := range l.kernels.All() {
 		s.groupOf[kernel] = uint32(l.group(i))
 	}

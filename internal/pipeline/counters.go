@@ -18,7 +18,6 @@ import (
 	reports "github.com/deepprof/deepprof/internal/report"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/serving"
-	"github.com/deepprof/deepprof/internal/spill"
 	"github.com/deepprof/deepprof/internal/tool"
 	"github.com/deepprof/deepprof/internal/workload"
 )
@@ -110,10 +109,8 @@ func captureCounters(ctx context.Context, j *job) (capture.Outcome, error) {
 		}
 		var t *pick.Launches
 		if name != "" {
-			columns := spill.New()
-			defer columns.Close()
 			var err error
-			if t, err = pick.ReadTrace(ctx, j.store.Path(name), columns); err != nil {
+			if t, err = pick.ReadTrace(ctx, j.store.Path(name)); err != nil {
 				return capture.Outcome{}, err
 			}
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
-	"github.com/deepprof/deepprof/internal/spill"
 )
 
 // Bounds that keep damaged or absurd captures from costing without limit. Real
@@ -79,7 +78,6 @@ type nodeKey struct {
 // lists holds many short lists of range indexes, each known by its number.
 // List 0 is empty.
 type lists struct {
-	store *spill.Store // they grow in; nil for memory
 	items []uint32
 	ends  []int
 }
@@ -113,10 +111,8 @@ func (l *lists) add(list []uint32, last uint32) uint32 {
 	if slices.Equal(list, l.get(last)) {
 		return last
 	}
-	for _, item := range list {
-		l.items = spill.Append(l.store, l.items, item)
-	}
-	l.ends = spill.Append(l.store, l.ends, len(l.items))
+	l.items = append(l.items, list...)
+	l.ends = append(l.ends, len(l.items))
 	return uint32(len(l.ends))
 }
 
@@ -134,7 +130,7 @@ func (t *Timeline) Attribute() *Attribution {
 	beside.Wait()
 	a.pushPop(ranges)
 	a.startEnd()
-	a.setNodes = spill.Make[uint32](t.Columns, len(a.sets.ends)+1)
+	a.setNodes = make([]uint32, len(a.sets.ends)+1)
 	for set := range uint32(len(a.setNodes)) {
 		a.setNodes[set] = a.nodeOf(a.sets.get(set), nil)
 	}
@@ -147,18 +143,16 @@ func newAttribution(t *Timeline) *Attribution {
 		t:           t,
 		nodes:       []node{{}},
 		index:       map[nodeKey]uint32{},
-		rangeNode:   spill.Make[uint32](t.Columns, len(t.Ranges)),
-		rangeParent: spill.Make[uint32](t.Columns, len(t.Ranges)),
+		rangeNode:   make([]uint32, len(t.Ranges)),
+		rangeParent: make([]uint32, len(t.Ranges)),
 		all:         &allWork{},
-		sets:        lists{store: t.Columns},
-		opens:       lists{store: t.Columns},
 	}
 }
 
 // joinWork finds the call of each piece of work. Every view asks for it several times.
 func (a *Attribution) joinWork(calls *Correlations) {
 	t := a.t
-	a.opCalls = spill.Make[uint32](t.Columns, t.Ops())
+	a.opCalls = make([]uint32, t.Ops())
 	var lost atomic.Int64
 	inParallel(len(a.opCalls), func(from, to int) {
 		find, n := calls.inTurn(), int64(0)
@@ -251,7 +245,7 @@ func (a *Attribution) launchOrder(group func(thread uint32) uint32) []uint32 {
 	for g := range groups + 1 {
 		begins[g+1] += begins[g]
 	}
-	order := spill.Make[uint32](a.t.Columns, len(byStart))
+	order := make([]uint32, len(byStart))
 	for _, c := range byStart {
 		g := bucket(c)
 		order[begins[g]] = c
@@ -270,7 +264,7 @@ func (a *Attribution) severalGroups(group func(thread uint32) uint32) bool {
 // launchesByStart lists the launching calls.
 // Each call comes once, however much work it launched; they come by start.
 func (a *Attribution) launchesByStart() []uint32 {
-	launched := spill.Make[uint64](a.t.Columns, a.t.Calls.Len()/64+1)
+	launched := make([]uint64, a.t.Calls.Len()/64+1)
 	for _, call := range a.opCalls {
 		if call != None {
 			launched[call/64] |= 1 << (call % 64)
@@ -280,7 +274,7 @@ func (a *Attribution) launchesByStart() []uint32 {
 	for _, word := range launched {
 		n += bits.OnesCount64(word)
 	}
-	order := spill.Make[uint32](a.t.Columns, n)[:0]
+	order := make([]uint32, 0, n)
 	for i, word := range launched {
 		for ; word != 0; word &= word - 1 {
 			order = append(order, uint32(64*i+bits.TrailingZeros64(word)))

@@ -1,10 +1,6 @@
 package timeline
 
-import (
-	"math"
-
-	"github.com/deepprof/deepprof/internal/spill"
-)
+import "math"
 
 // A cut is one end of a range, on its way to the time that a process was busy
 // before it.
@@ -85,17 +81,13 @@ func (t *Timeline) cutsByProcess() [][]cut {
 	for i := range t.Ranges {
 		r := &t.Ranges[i]
 		if p := t.ThreadProcess(r.Thread); int(p) < len(cuts) && r.End > r.Start {
-			cuts[p] = spill.Append(t.Columns, cuts[p], cut{r.Start, uint32(i), true})
-			cuts[p] = spill.Append(t.Columns, cuts[p], cut{r.End, uint32(i), false})
+			cuts[p] = append(cuts[p], cut{r.Start, uint32(i), true}, cut{r.End, uint32(i), false})
 		}
 	}
 	for p, list := range cuts {
-		order := spill.Make[uint32](t.Columns, len(list))
-		for i := range order {
-			order[i] = uint32(i)
-		}
+		order := upTo(len(list))
 		SortByStart(order, func(i uint32) int64 { return list[i].at })
-		sorted := spill.Make[cut](t.Columns, len(list))
+		sorted := make([]cut, len(list))
 		for i, from := range order {
 			sorted[i] = list[from]
 		}

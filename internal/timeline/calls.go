@@ -4,8 +4,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/deepprof/deepprof/internal/spill"
 )
 
 // A Call is one call of the CUDA runtime or driver API.
@@ -106,7 +104,7 @@ func (c *Calls) sortByStart(list []uint32) {
 // clone copies the columns, with room for more.
 // The copy shares nothing with c. Its ByStart is false.
 func (c *Calls) clone(more int) Calls {
-	made := MakeCalls(c.start.clone(more), spill.Clone(c.start.store, c.length, more), c.correlation.clone(), c.site.clone(more), slices.Clone(c.sites), map[uint32]int64{})
+	made := MakeCalls(c.start.clone(more), append(make([]uint32, 0, len(c.length)+more), c.length...), c.correlation.clone(), c.site.clone(more), slices.Clone(c.sites), map[uint32]int64{})
 	maps.Copy(made.ends, c.ends)
 	return made
 }

@@ -3,14 +3,11 @@ package timeline
 import (
 	"maps"
 	"math"
-
-	"github.com/deepprof/deepprof/internal/spill"
 )
 
 // Starts is a column of moments that lie close to their neighbors: four bytes each. The
 // zero value has none.
 type Starts struct {
-	store  *spill.Store     // it grows in; nil for memory
 	bases  []int64          // the first of each startBlock
 	offset []uint32         // since that; elsewhere where 32 bits do not hold it
 	far    map[uint32]int64 // those that are elsewhere
@@ -24,11 +21,6 @@ const startBlock = 64
 // The column owns the memory from then on, and takes new memory when it is full.
 func MakeStarts(room []uint32) Starts { return Starts{offset: room[:0]} }
 
-// StartsIn is an empty column of a store, with room for n moments before it grows.
-func StartsIn(store *spill.Store, n int) Starts {
-	return Starts{store: store, offset: spill.Make[uint32](store, n)[:0]}
-}
-
 // Extend moves the column into memory that begins with its own.
 // The values must be in room already; it must have room for at least as many as there are.
 func (s *Starts) Extend(room []uint32) { s.offset = room[:len(s.offset)] }
@@ -37,7 +29,7 @@ func (s *Starts) Extend(room []uint32) { s.offset = room[:len(s.offset)] }
 func (s *Starts) Add(at int64) {
 	n := len(s.offset)
 	if n%startBlock == 0 {
-		s.bases = spill.Append(s.store, s.bases, at)
+		s.bases = append(s.bases, at)
 	}
 	since := uint64(at) - uint64(s.bases[n/startBlock])
 	if since >= elsewhere {
@@ -46,7 +38,7 @@ func (s *Starts) Add(at int64) {
 		}
 		s.far[uint32(n)], since = at, elsewhere
 	}
-	s.offset = spill.Append(s.store, s.offset, uint32(since))
+	s.offset = append(s.offset, uint32(since))
 }
 
 // At is moment i.
@@ -60,15 +52,14 @@ func (s *Starts) At(i uint32) int64 {
 // clone copies the column, with room for more.
 func (s *Starts) clone(more int) Starts {
 	return Starts{
-		store: s.store, bases: spill.Clone(s.store, s.bases, more/startBlock+1),
-		offset: spill.Clone(s.store, s.offset, more), far: maps.Clone(s.far),
+		bases:  append(make([]int64, 0, len(s.bases)+more/startBlock+1), s.bases...),
+		offset: append(make([]uint32, 0, len(s.offset)+more), s.offset...), far: maps.Clone(s.far),
 	}
 }
 
 // Numbers is a column of numbers that mostly are small: two bytes each as long as all
 // are. The zero value has none.
 type Numbers struct {
-	store  *spill.Store // it grows in; nil for memory
 	narrow []uint16
 	wide   []uint32 // all of them, once one is large
 }
@@ -76,25 +67,20 @@ type Numbers struct {
 // MakeNumbers is an empty column that fills the given memory first.
 func MakeNumbers(room []uint16) Numbers { return Numbers{narrow: room[:0]} }
 
-// NumbersIn is an empty column of a store, with room for n numbers before it grows.
-func NumbersIn(store *spill.Store, n int) Numbers {
-	return Numbers{store: store, narrow: spill.Make[uint16](store, n)[:0]}
-}
-
 // Add appends a number.
 func (s *Numbers) Add(n uint32) {
 	if s.wide == nil && n <= math.MaxUint16 {
-		s.narrow = spill.Append(s.store, s.narrow, uint16(n))
+		s.narrow = append(s.narrow, uint16(n))
 		return
 	}
 	if s.wide == nil {
-		s.wide = spill.Make[uint32](s.store, 2*len(s.narrow)+startBlock)[:len(s.narrow)]
+		s.wide = make([]uint32, len(s.narrow), 2*len(s.narrow)+startBlock)
 		for i, n := range s.narrow {
 			s.wide[i] = uint32(n)
 		}
 		s.narrow = nil
 	}
-	s.wide = spill.Append(s.store, s.wide, n)
+	s.wide = append(s.wide, n)
 }
 
 // At is number i.
@@ -108,23 +94,20 @@ func (s *Numbers) At(i uint32) uint32 {
 // clone copies the column, with room for more.
 func (s *Numbers) clone(more int) Numbers {
 	if s.wide == nil {
-		return Numbers{store: s.store, narrow: spill.Clone(s.store, s.narrow, more)}
+		return Numbers{narrow: append(make([]uint16, 0, len(s.narrow)+more), s.narrow...)}
 	}
-	return Numbers{store: s.store, wide: spill.Clone(s.store, s.wide, more)}
+	return Numbers{wide: append(make([]uint32, 0, len(s.wide)+more), s.wide...)}
 }
 
 // Lengths is a column of times, of which nearly all are shorter than four seconds: four
 // bytes each. The zero value has none.
 type Lengths struct {
-	store *spill.Store // it grows in; nil for memory
 	short []uint32
 	long  map[uint32]int64 // those that are elsewhere
 }
 
-// LengthsIn is an empty column of a store, with room for n times before it grows.
-func LengthsIn(store *spill.Store, n int) Lengths {
-	return Lengths{store: store, short: spill.Make[uint32](store, n)[:0]}
-}
+// MakeLengths is an empty column with room.
+func MakeLengths(room int) Lengths { return Lengths{short: make([]uint32, 0, room)} }
 
 // Add appends a time.
 // A negative time, as damaged files have them, is kept like one that is too long.
@@ -135,7 +118,7 @@ func (s *Lengths) Add(ns int64) {
 		}
 		s.long[uint32(len(s.short))], ns = ns, elsewhere
 	}
-	s.short = spill.Append(s.store, s.short, uint32(ns))
+	s.short = append(s.short, uint32(ns))
 }
 
 // At is time i.

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 	"os"
-
-	"github.com/deepprof/deepprof/internal/spill"
 )
 
 // A gapSpill has the gaps that were found first in a temporary file, so that the memory of
@@ -69,11 +67,19 @@ func (s *gapSpill) write(g *gapStore) bool {
 	return true
 }
 
-// open makes the file.
+// open makes the file and takes its name away.
 func (s *gapSpill) open() bool {
-	f, err := spill.File()
+	f, err := os.CreateTemp("", "deepprof-gaps-")
+	if err != nil {
+		return false
+	}
+	if os.Remove(f.Name()) != nil { // as on Windows, where an open file keeps its name
+		f.Close()
+		os.Remove(f.Name())
+		return false
+	}
 	s.file = f
-	return err == nil
+	return true
 }
 
 // readers go through the runs, in the order of time.

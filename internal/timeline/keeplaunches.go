@@ -3,8 +3,6 @@ package timeline
 import (
 	"math/bits"
 	"sync"
-
-	"github.com/deepprof/deepprof/internal/spill"
 )
 
 // KeepLaunches drops the calls that launched nothing from the timeline and numbers the
@@ -16,7 +14,7 @@ import (
 // the caller may collect them at once.
 func (a *Attribution) KeepLaunches(others ...*Attribution) {
 	old := a.t.Calls
-	launched, before := spill.Make[uint64](a.t.Columns, old.Len()/64+1), spill.Make[uint32](a.t.Columns, old.Len()/64+1)
+	launched, before := make([]uint64, old.Len()/64+1), make([]uint32, old.Len()/64+1)
 	for _, call := range a.opCalls {
 		if call != None {
 			launched[call/64] |= 1 << (call % 64)
@@ -38,8 +36,8 @@ func (a *Attribution) KeepLaunches(others ...*Attribution) {
 		}
 	}
 	var beside sync.WaitGroup
-	correlations := ListIn(a.t.Columns)
-	site, sets, opens := NumbersIn(a.t.Columns, n), &runs{store: a.t.Columns}, &runs{store: a.t.Columns}
+	var correlations List
+	site, sets, opens := MakeNumbers(make([]uint16, n)), &runs{}, &runs{}
 	beside.Go(func() {
 		for call := range calls {
 			site.Add(old.site.At(call))
@@ -66,7 +64,7 @@ func (a *Attribution) KeepLaunches(others ...*Attribution) {
 	}
 	room := old.length[n:]
 	if len(room) < n {
-		room = spill.Make[uint32](a.t.Columns, n)
+		room = make([]uint32, n)
 	}
 	kept.start = MakeStarts(room[:n:n])
 	for call := range calls {

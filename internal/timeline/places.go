@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/nvtx"
-	"github.com/deepprof/deepprof/internal/spill"
 )
 
 // A Place is a set of regions that were open together around launches. Launches
@@ -77,7 +76,7 @@ func (a *Attribution) findPlaces() {
 	}
 	p := newPlaces()
 	a.places = p
-	p.bySet, p.kernel.store = spill.Make[uint32](a.t.Columns, len(a.sets.ends)+1), a.t.Columns
+	p.bySet = make([]uint32, len(a.sets.ends)+1)
 	for _, call := range a.opCalls[:len(a.t.Kernels)] {
 		p.kernel.add(a.callPlace(call))
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nvtx"
-	"github.com/deepprof/deepprof/internal/spill"
 )
 
 // use is what a range, or a region, had of the GPU.
@@ -128,7 +127,7 @@ func (a *Attribution) measure(keep func(*Op) bool) *usage {
 }
 
 func newUsage(a *Attribution) *usage {
-	u := &usage{a: a, slot: spill.Make[uint32](a.t.Columns, len(a.t.Ranges)), uses: spill.Make[use](a.t.Columns, len(a.t.Ranges))[:0], once: map[regionKey]*use{}, same: map[uint32]*use{}}
+	u := &usage{a: a, slot: make([]uint32, len(a.t.Ranges)), uses: make([]use, 0, len(a.t.Ranges)), once: map[regionKey]*use{}, same: map[uint32]*use{}}
 	for i := range u.slot {
 		u.slot[i] = None
 	}

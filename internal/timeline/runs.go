@@ -4,15 +4,13 @@ import (
 	"iter"
 	"math"
 	"math/bits"
-
-	"github.com/deepprof/deepprof/internal/spill"
+	"slices"
 )
 
 // runs holds a number for each of many items, of which neighbors mostly have the same: a
 // bit for each item and a number for each run of equal ones. The zero value has no items.
 // Several goroutines may read it at the same time.
 type runs struct {
-	store  *spill.Store // it grows in; nil for memory
 	n      int
 	starts []uint64 // a bit where the number differs from the one before
 	before []uint32 // runs that began before each word of starts
@@ -22,11 +20,11 @@ type runs struct {
 // add appends an item.
 func (r *runs) add(value uint32) {
 	if r.n%64 == 0 {
-		r.starts, r.before = spill.Append(r.store, r.starts, 0), spill.Append(r.store, r.before, uint32(len(r.values)))
+		r.starts, r.before = append(r.starts, 0), append(r.before, uint32(len(r.values)))
 	}
 	if n := len(r.values); n == 0 || r.values[n-1] != value {
 		r.starts[r.n/64] |= 1 << (r.n % 64)
-		r.values = spill.Append(r.store, r.values, value)
+		r.values = append(r.values, value)
 	}
 	r.n++
 }
@@ -39,7 +37,7 @@ func (r *runs) fill(n int) {
 	}
 	for r.n < n {
 		if r.n%64 == 0 {
-			r.starts, r.before = spill.Append(r.store, r.starts, 0), spill.Append(r.store, r.before, uint32(len(r.values)))
+			r.starts, r.before = append(r.starts, 0), append(r.before, uint32(len(r.values)))
 		}
 		r.n = min(n, (r.n/64+1)*64)
 	}
@@ -123,9 +121,6 @@ func unplaced(items []uint32, n int) []uint32 {
 // A List is a list of numbers in which most count up by one, and take no room. The zero
 // value is empty.
 type List struct{ ahead runs } // of each number: how far it is ahead of its place
-
-// ListIn is an empty list of a store.
-func ListIn(store *spill.Store) List { return List{runs{store: store}} }
 
 // Add appends a number.
 func (l *List) Add(n uint32) { l.ahead.add(n - uint32(l.ahead.n)) }
@@ -237,7 +232,7 @@ func (l *List) Missing(n uint32) iter.Seq[uint32] {
 
 func (l *List) clone() List {
 	r := &l.ahead
-	return List{runs{r.store, r.n, spill.Clone(r.store, r.starts, 0), spill.Clone(r.store, r.before, 0), spill.Clone(r.store, r.values, 0)}}
+	return List{runs{r.n, slices.Clone(r.starts), slices.Clone(r.before), slices.Clone(r.values)}}
 }
 
 // ListOf packs a list.

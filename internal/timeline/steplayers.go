@@ -6,13 +6,11 @@ import (
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/engine"
-	"github.com/deepprof/deepprof/internal/spill"
 )
 
 // StepLayers are the steps of a timeline and the work of each layer in them.
 // Pieces come by the start of their first kernel. Work in no layer has none.
 type StepLayers struct {
-	store  *spill.Store
 	Steps  []StepRow // by start, numbered from 0
 	Layers []string  // by their place in the first step that has them
 	Pieces []LayerPiece
@@ -51,7 +49,7 @@ func (t *Timeline) StepLayers(launched, recalled *Attribution) *StepLayers {
 	if len(steps) == 0 {
 		return nil
 	}
-	out := &StepLayers{Steps: steps, store: t.Columns}
+	out := &StepLayers{Steps: steps}
 	numbers := out.stepNumbers(launched)
 	places := make([]string, len(recalled.Places()))
 	for place, layer := range layersOfPlaces(recalled, true) {
@@ -102,7 +100,7 @@ func (s *StepLayers) add(k *Kernel, open []int, layer, step int) {
 			return
 		}
 	}
-	s.Pieces = spill.Append(s.store, s.Pieces, LayerPiece{Step: step, Layer: layer, Queue: k.Queue, Start: k.Start, End: max(k.Start, k.End), NS: max(0, k.Duration())})
+	s.Pieces = append(s.Pieces, LayerPiece{Step: step, Layer: layer, Queue: k.Queue, Start: k.Start, End: max(k.Start, k.End), NS: max(0, k.Duration())})
 	open[k.Queue] = len(s.Pieces)
 }
 

@@ -93,7 +93,7 @@ func (a *Attribution) pushPop(ranges []uint32) {
 		bySite[i] = sweeps[s.Thread]
 	}
 	launches := a.launchesByStart()
-	a.callSet = &runs{store: a.t.Columns}
+	a.callSet = &runs{}
 	put := func(call, set uint32) {
 		a.callSet.fill(int(call))
 		a.callSet.add(set)

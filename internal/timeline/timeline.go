@@ -11,12 +11,9 @@
 // and GPU work as many; the rest are summaries, queries and the model itself.
 package timeline
 
-import (
-	"math"
+import "github.com/deepprof/deepprof/internal/fact"
 
-	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/spill"
-)
+import "math"
 
 // A Timeline holds the parts of a capture that its reader was asked for. Events
 // refer to names, threads and queues by index into the tables beside them, so
@@ -33,10 +30,6 @@ type Timeline struct {
 	Processes []Process      // Queue.Process, Thread.Process, ...
 	Threads   []Thread       // Call.Thread, Range.Thread
 	Domains   []Domain       // Range.Domain; Domains[0] is the default domain of no process
-
-	// Columns holds what is long, also of what is computed from the timeline; nil keeps it in
-	// memory.
-	Columns *spill.Store
 
 	Kernels []Kernel
 	// KernelsByStart says that the kernels are known to lie by start; false where
