@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -63,7 +64,9 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 // the result, which takes its place here, or returns what it makes. Notes collect warnings.
 func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 	res := a.res
-	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: new(*res), notes: &a.notes}
+	store := columns.NewStore()
+	defer store.Close() // nothing of a result is a part of a tape
+	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: new(*res), notes: &a.notes, store: store}
 	tl, err := reader.readTimeline(ctx)
 	if err != nil {
 		return nil, err
@@ -89,9 +92,7 @@ func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.divideSteps(ctx, tl); err != nil {
-		return nil, err
-	}
+	a.divideSteps(tl)
 	res.Stages = withHostFrames(res.Stages, tl)
 	operators := &operatorReader{counters: sure, in: &a.in, self: a.self, res: res, notes: &a.notes, tl: tl}
 	res.Operators, res.Profiled = operators.readOperators()
@@ -146,7 +147,7 @@ func (a *analyzer) utilize(tl *timed, sure *counters) ([]Finding, error) {
 // finish cuts the result to what a report can hold, and derives the rest.
 func (a *analyzer) finish(tl *timed) {
 	a.res.trim()
-	a.res.Warnings, a.res.Missing = a.notes.merged(tl.timeline())
+	a.res.Warnings, a.res.Missing = a.notes.merged(tl.onTape())
 	a.res.Source.Files = append(a.res.Source.Files, a.notes.files...)
 	a.res.Environment.mergeCUDA()
 	a.res.Derive()
@@ -260,12 +261,12 @@ func (a *analyzer) take() {
 	a.self.describe(&a.in, a.res)
 }
 
-// timeline is nil where none was read.
-func (tl *timed) timeline() *timeline.Timeline {
+// onTape is nil where no timeline was read.
+func (tl *timed) onTape() *timeline.Tape {
 	if tl == nil {
 		return nil
 	}
-	return tl.t
+	return tl.tape
 }
 
 // newAnalyzer has a result with nothing but its thresholds; take and analyze fill it.

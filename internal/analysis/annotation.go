@@ -62,10 +62,10 @@ func (a *analyzer) readAnnotation(tl *timed) (told []Note) {
 		}
 	}
 	if n > 0 {
-		f := fact.New(annotatedRanges, fact.Count("n", n), fact.Count("of", len(tl.t.Ranges)))
+		f := fact.New(annotatedRanges, fact.Count("n", n), fact.Count("of", tl.tape.RangeLen()))
 		told = append(told, Note{Fact: f})
 	}
-	a.notes.findUnannotated(a.in.Run, tl.t, true)
+	a.notes.findUnannotated(a.in.Run, tl, true)
 	return told
 }
 
@@ -74,7 +74,7 @@ func (a *analyzer) readAnnotation(tl *timed) (told []Note) {
 // were annotated and of which the timeline of a whole program has nothing: nsys does
 // not follow a fork without exec unless asked to, and then loses what a worker of
 // multiprocessing did before its end, which is abrupt.
-func (n *notes) findUnannotated(run string, t *timeline.Timeline, all bool) {
+func (n *notes) findUnannotated(run string, tl *timed, all bool) {
 	p, err := annotatedPlan(run)
 	if err != nil || p == nil {
 		return
@@ -84,7 +84,7 @@ func (n *notes) findUnannotated(run string, t *timeline.Timeline, all bool) {
 		return // said already
 	}
 	if !exists(filepath.Join(run, filepath.FromSlash(runs.AnnotateOff))) {
-		for _, f := range keptOut(t, told) {
+		for _, f := range keptOut(tl.t, tl.tape.Kinds, told) {
 			n.addMissing(Note{Fact: f, Step: plan.StepNsys})
 		}
 	}
@@ -92,7 +92,7 @@ func (n *notes) findUnannotated(run string, t *timeline.Timeline, all bool) {
 	if !all || !whole {
 		return // only a part of the time was traced
 	}
-	for _, pid := range untraced(t, told) {
+	for _, pid := range untraced(tl.t, told) {
 		n.addMissing(Note{Fact: fact.New(annotationUntraced, pidParam(pid)), Step: plan.StepNsys})
 	}
 }
@@ -140,7 +140,7 @@ func exists(path string) bool {
 // keptOut are the processes that launched kernels of PyTorch and left no side file.
 // Where no side file is of a process of the timeline, their numbers are those of
 // another namespace and tell nothing.
-func keptOut(t *timeline.Timeline, told workload.Annotated) (facts []fact.Fact) {
+func keptOut(t *timeline.Timeline, kinds []timeline.WorkKind, told workload.Annotated) (facts []fact.Fact) {
 	known := func(pid int) bool {
 		return slices.ContainsFunc(told.Processes, func(p workload.AnnotatedProcess) bool { return p.PID == pid })
 	}
@@ -148,11 +148,11 @@ func keptOut(t *timeline.Timeline, told workload.Annotated) (facts []fact.Fact) 
 		return nil
 	}
 	launches := make([]int64, len(t.Processes))
-	for i := range t.Kernels {
-		k := &t.Kernels[i]
+	for i := range kinds {
+		k := &kinds[i]
 		process := t.Queues[k.Queue].Process
-		if int(process) < len(launches) && ofTorch(t.Name(t.Functions[k.Function].Demangled)) {
-			launches[process]++
+		if k.Kind == timeline.OpKernel && int(process) < len(launches) && ofTorch(t.Name(t.Functions[k.Function].Demangled)) {
+			launches[process] += k.Launches
 		}
 	}
 	for i, n := range launches {

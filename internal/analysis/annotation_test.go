@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deepprof/deepprof/internal/timeline"
+
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/plan"
 	"github.com/deepprof/deepprof/internal/runs"
@@ -137,11 +139,15 @@ func TestProcessesThatAnnotationDidNotReach(t *testing.T) {
 		}
 		return a
 	}
-	if facts := keptOut(torch, told()); len(facts) != 1 || facts[0].Code != annotationKeptOut || facts[0].Text("pid") != "1" || facts[0].Number("launches") != 5 {
+	left := func(t *timeline.Timeline, told workload.Annotated) []fact.Fact {
+		at := t.Attribute()
+		return keptOut(t, at.Tape(at, nil).Kinds, told)
+	}
+	if facts := left(torch, told()); len(facts) != 1 || facts[0].Code != annotationKeptOut || facts[0].Text("pid") != "1" || facts[0].Number("launches") != 5 {
 		t.Errorf("no side file: %v", facts)
 	}
 	for name, facts := range map[string][]fact.Fact{
-		"annotated": keptOut(torch, told(1)), "numbers of another namespace": keptOut(torch, told(4711)), "no PyTorch": keptOut(plain, told()),
+		"annotated": left(torch, told(1)), "numbers of another namespace": left(torch, told(4711)), "no PyTorch": left(plain, told()),
 	} {
 		if len(facts) != 0 {
 			t.Errorf("%s: %v", name, facts)

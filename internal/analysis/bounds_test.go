@@ -101,7 +101,7 @@ func TestSavingsWithinCleanTime(t *testing.T) {
 
 // Of a kernel that runs in several stages, a stage gains what it saves there.
 func TestStageGainOfKernels(t *testing.T) {
-	a := newState(&analyzer{res: newResult(Input{})}, &timed{}, counters{})
+	a := newState(&analyzer{res: newResult(Input{})}, &timed{tape: &timeline.Tape{}}, counters{})
 	a.res.Totals.WallNS, a.res.Totals.KernelNS = 10_000, 2_500
 	a.res.Stages = []Stage{{Name: "gemm", Split: Split{WallNS: 2_000, BusyNS: 2_000}}}
 	a.launchOf = map[int]*launch{0: synthetic(nil)}

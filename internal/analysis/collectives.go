@@ -65,15 +65,17 @@ type exchangeLaunch struct {
 // exchanges lists the exchanges of the timeline by start: kernels of that
 // category, or where there are none, ranges of the host that say so.
 func (tl *timed) exchanges() (list []exchangeLaunch, source string) {
-	comm := tl.communicationKernels()
-	t := tl.t
-	for i := range t.Kernels {
-		k := &t.Kernels[i]
-		if !comm[k.Function] {
-			continue
+	comm := tl.communicationKinds()
+	if slices.Contains(comm, true) {
+		around := tl.tape.AroundWork(func(uint32) bool { return true })
+		for w := tl.tape.Work(); w.Next(); {
+			if !comm[w.Kind()] {
+				continue
+			}
+			kind, bytes := tl.collectiveOf(w, around(w))
+			start, end := w.Span()
+			list = append(list, exchangeLaunch{kind: kind, queue: w.Of().Queue, start: start, end: max(start, end), bytes: bytes})
 		}
-		kind, bytes := tl.collectiveOf(i)
-		list = append(list, exchangeLaunch{kind: kind, queue: k.Queue, start: k.Start, end: max(k.Start, k.End), bytes: bytes})
 	}
 	source = "kernels"
 	if len(list) == 0 {
@@ -87,32 +89,36 @@ func (tl *timed) exchanges() (list []exchangeLaunch, source string) {
 // collectiveOf is the kind of a kernel, and the size of its message. A kernel
 // that sends and receives may be a part of a collective: the ranges around its
 // launch tell.
-func (tl *timed) collectiveOf(kernel int) (kind string, bytes int64) {
-	t := tl.t
-	kind = kindOfCollective(t.KernelName(&t.Kernels[kernel]))
-	call := tl.at.Launch(t.Op(kernel))
-	if call == timeline.None {
-		return kind, 0
-	}
-	tl.at.RangesAround(call, func(r uint32) {
-		name := t.Name(t.Ranges[r].Name)
+func (tl *timed) collectiveOf(w *timeline.WorkReader, around []uint32) (kind string, bytes int64) {
+	ranges := tl.tape.Ranges()
+	kind = kindOfCollective(tl.t.Name(tl.t.Functions[w.Of().Function].Demangled))
+	for _, r := range around {
+		name := tl.rangeName(ranges, r)
 		if k := kindOfCollective(name); kind == "send_recv" && k != "other" && hostCollective.MatchString(name) {
 			kind = k
 		}
 		if bytes == 0 {
-			bytes = messageBytes(t, &t.Ranges[r])
+			bytes = messageBytes(tl.tape.Payload(tl.t, r))
 		}
-	})
+	}
 	return kind, bytes
 }
 
+// rangeName is the name of a range.
+func (tl *timed) rangeName(ranges *timeline.RangeReader, r uint32) string {
+	if id := ranges.Region(r); id != 0 {
+		return tl.regions[id-1].Name
+	}
+	return ""
+}
+
 // messageBytes is the size that a range of NCCL has in its payload; 0 without one.
-func messageBytes(t *timeline.Timeline, r *timeline.Range) int64 {
-	if r.Payload == timeline.None || int(r.Payload) >= len(t.Payloads) || t.Payloads[r.Payload].Type != "json" {
+func messageBytes(p timeline.Payload) int64 {
+	if p.Type != "json" {
 		return 0
 	}
 	var fields map[string]any
-	if json.Unmarshal([]byte(t.Payloads[r.Payload].Value), &fields) != nil {
+	if json.Unmarshal([]byte(p.Value), &fields) != nil {
 		return 0
 	}
 	for name, value := range fields {
@@ -125,20 +131,21 @@ func messageBytes(t *timeline.Timeline, r *timeline.Range) int64 {
 
 // hostExchanges are the outermost ranges that mark an exchange, by thread.
 func (tl *timed) hostExchanges() []exchangeLaunch {
-	t := tl.t
-	var list []exchangeLaunch
-	known := map[timeline.StringID]string{}
-	for i := range t.Ranges {
-		r := &t.Ranges[i]
-		kind, ok := known[r.Name]
-		if !ok {
-			if name := t.Name(r.Name); hostCollective.MatchString(name) {
-				kind = kindOfCollective(name)
-			}
-			known[r.Name] = kind
+	kinds, any := make([]string, len(tl.regions)+1), false
+	for i := range tl.regions {
+		if name := tl.regions[i].Name; hostCollective.MatchString(name) {
+			kinds[i+1], any = kindOfCollective(name), true
 		}
-		if kind != "" {
-			list = append(list, exchangeLaunch{kind: kind, queue: r.Thread, start: r.Start, end: max(r.Start, r.End)})
+	}
+	if !any {
+		return nil
+	}
+	var list []exchangeLaunch
+	ranges := tl.tape.Ranges()
+	for r := range uint32(tl.tape.RangeLen()) {
+		if kind := kinds[ranges.Region(r)]; kind != "" {
+			start, end := ranges.Span(r)
+			list = append(list, exchangeLaunch{kind: kind, queue: ranges.Thread(r), start: start, end: max(start, end)})
 		}
 	}
 	slices.SortStableFunc(list, func(x, y exchangeLaunch) int {
@@ -182,24 +189,27 @@ func (tl *timed) tellMeanwhile(list []exchangeLaunch, source string) {
 // ownRanges are the innermost ranges that mark no exchange, by start: those that
 // hold no other range.
 func (tl *timed) ownRanges() []uint32 {
-	t := tl.t
-	var order []uint32
-	for i := range t.Ranges {
-		if !hostCollective.MatchString(t.Name(t.Ranges[i].Name)) {
-			order = append(order, uint32(i))
-		}
+	own := make([]bool, len(tl.regions)+1) // by region
+	for i := range tl.regions {
+		own[i+1] = !hostCollective.MatchString(tl.regions[i].Name)
 	}
-	slices.SortStableFunc(order, func(x, y uint32) int {
-		return cmp.Or(cmp.Compare(t.Ranges[x].Start, t.Ranges[y].Start), cmp.Compare(t.Ranges[y].End, t.Ranges[x].End))
-	})
+	ranges := tl.tape.Ranges()
 	var inner []uint32
-	for i, r := range order {
-		if i+1 < len(order) {
-			if next := &t.Ranges[order[i+1]]; next.Thread == t.Ranges[r].Thread && next.End <= t.Ranges[r].End {
-				continue // it holds the next one
+	last := uint32(timeline.None)
+	for r := range uint32(tl.tape.RangeLen()) {
+		if !own[ranges.Region(r)] {
+			continue
+		}
+		if last != timeline.None {
+			_, end := ranges.Span(r)
+			if _, outer := ranges.Span(last); ranges.Thread(r) != ranges.Thread(last) || end > outer { // else it lies in the one before
+				inner = append(inner, last)
 			}
 		}
-		inner = append(inner, r)
+		last = r
+	}
+	if last != timeline.None {
+		inner = append(inner, last)
 	}
 	return inner
 }
@@ -207,17 +217,21 @@ func (tl *timed) ownRanges() []uint32 {
 // rangesBetween is the time of ranges between two moments, by name.
 // Ranges that end before are taken off the list: moments only grow.
 func (tl *timed) rangesBetween(ranges *[]uint32, start, end int64) []TimePart {
-	t := tl.t
-	for len(*ranges) > 0 && t.Ranges[(*ranges)[0]].End <= start {
+	in := tl.tape.Ranges()
+	for len(*ranges) > 0 {
+		if _, over := in.Span((*ranges)[0]); over > start {
+			break
+		}
 		*ranges = (*ranges)[1:]
 	}
 	sums := map[string]int64{}
 	for _, r := range *ranges {
-		if t.Ranges[r].Start >= end {
+		from, to := in.Span(r)
+		if from >= end {
 			break
 		}
-		if ns := min(end, t.Ranges[r].End) - max(start, t.Ranges[r].Start); ns > 0 {
-			sums[t.Name(t.Ranges[r].Name)] += ns
+		if ns := min(end, to) - max(start, from); ns > 0 {
+			sums[tl.rangeName(in, r)] += ns
 		}
 	}
 	var list []TimePart
@@ -241,10 +255,10 @@ func (tl *timed) kindTimes(list []exchangeLaunch, source string) map[string]*Com
 	if source == "ranges" {
 		return out
 	}
-	comm := tl.communicationKernels()
+	comm := tl.communicationKinds()
 	for kind, c := range out {
 		next := -1
-		*c, _ = tl.communicationOf(comm, func(timeline.Op) bool {
+		*c, _ = tl.communicationOf(comm, func(*timeline.WorkReader) bool {
 			next++
 			return list[next].kind == kind
 		})

@@ -28,24 +28,22 @@ type Communication struct {
 
 // communication measures it over the whole timeline; nil where there is none.
 func (tl *timed) communication() *Communication {
-	comm := tl.communicationKernels()
+	comm := tl.communicationKinds()
 	if !slices.Contains(comm, true) {
 		return nil
 	}
-	c, _ := tl.communicationOf(comm, func(timeline.Op) bool { return true })
-	if c.Launches == 0 {
-		return nil
-	}
+	c, _ := tl.communicationOf(comm, func(*timeline.WorkReader) bool { return true })
 	return &c
 }
 
-// communicationKernels are the functions of the timeline that exchange data
-// between GPUs, by index.
-func (tl *timed) communicationKernels() []bool {
+// communicationKinds are the kinds of work that exchange data between GPUs, by number.
+func (tl *timed) communicationKinds() []bool {
 	t := tl.t
-	comm := make([]bool, len(t.Functions))
-	for i, f := range t.Functions {
-		comm[i] = tl.categories.List[tl.kinds.of(t.Name(f.Demangled)).category].ID == communicationCategory
+	comm := make([]bool, len(tl.tape.Kinds))
+	for i := range comm {
+		if k := &tl.tape.Kinds[i]; k.Kind == timeline.OpKernel {
+			comm[i] = tl.categories.List[tl.kinds.of(t.Name(t.Functions[k.Function].Demangled)).category].ID == communicationCategory
+		}
 	}
 	return comm
 }
@@ -53,22 +51,23 @@ func (tl *timed) communicationKernels() []bool {
 // communicationOf measures the communication among some work, and on how many
 // GPUs it ran. Every other kernel covers it, of whatever part of the program. It asks
 // for each kernel that communicates once, in the order of their starts.
-func (tl *timed) communicationOf(comm []bool, among func(timeline.Op) bool) (c Communication, devices int) {
-	t := tl.t
+func (tl *timed) communicationOf(comm []bool, among func(*timeline.WorkReader) bool) (c Communication, devices int) {
 	byDevice := map[int32]*exchange{}
-	t.ByStart(func(op *timeline.Op) {
-		if op.Kind != timeline.OpKernel {
-			return
+	for w := tl.tape.Work(); w.Next(); {
+		k := w.Of()
+		if k.Kind != timeline.OpKernel {
+			continue
 		}
-		x := entry(byDevice, t.Queues[op.Queue].Device)
+		x := entry(byDevice, tl.t.Queues[k.Queue].Device)
+		start, end := w.Span()
 		switch {
-		case !comm[t.Kernels[op.Index].Function]:
-			x.add(&x.other, &x.comm, op.Start, op.End)
-		case among(*op):
+		case !comm[w.Kind()]:
+			x.add(&x.other, &x.comm, start, end)
+		case among(w):
 			c.Launches++
-			x.add(&x.comm, &x.other, op.Start, op.End)
+			x.add(&x.comm, &x.other, start, end)
 		}
-	})
+	}
 	for _, x := range byDevice {
 		c.NS += x.comm.ns
 		c.OverlappedNS += x.both
@@ -89,9 +88,10 @@ func (cn *conclusion) findExposed() {
 	if cn.tl == nil || cn.tl.t == nil || cn.res.Totals.Communication == nil {
 		return
 	}
-	comm := cn.tl.communicationKernels()
+	comm := cn.tl.communicationKinds()
 	for _, s := range cn.stages.stagesInScope() {
-		c, devices := cn.tl.communicationOf(comm, cn.stages.launchedIn(s))
+		in := cn.stages.launchedIn(s)
+		c, devices := cn.tl.communicationOf(comm, func(w *timeline.WorkReader) bool { return in[w.Kind()] })
 		if devices == 0 || s.Split.WallNS == 0 {
 			continue
 		}

@@ -223,7 +223,7 @@ func TestCoverageOfEachQuantity(t *testing.T) {
 	}
 	full := synthetic(vector(map[string]float64{"gpu__time_duration.sum": 100, "dram__bytes_read.sum": 50, "dram__bytes_write.sum": 50}))
 	basic := synthetic(map[string]float64{"gpu__time_duration.sum": 100, "dram__bytes.sum.per_second": 1e9})
-	a := newState(&analyzer{res: newResult(Input{}), rules: rules{th: defaultThresholds}}, &timed{}, counters{launchOf: map[int]*launch{0: full, 1: basic}})
+	a := newState(&analyzer{res: newResult(Input{}), rules: rules{th: defaultThresholds}}, &timed{tape: &timeline.Tape{}}, counters{launchOf: map[int]*launch{0: full, 1: basic}})
 	a.res.Kernels = []Kernel{{Calls: 1, TotalNS: 60}, {Calls: 1, TotalNS: 35}, {Calls: 1, TotalNS: 5}}
 	a.res.Stages = []Stage{{Name: "all", Passes: 1}}
 	a.res.Environment.GPUs = []GPU{{Peaks: []Peak{{ID: "dram", Value: 1e12}, {ID: "tensor_tf32", Value: 1e15}, {ID: "fp32", Value: 1e14}}}}
@@ -261,7 +261,7 @@ func TestNothingComputed(t *testing.T) {
 		values["smsp__sass_thread_inst_executed_op_"+op+"_pred_on.sum"] = 0
 	}
 	for cover, want := range map[int64]float64{100: 0, 60: 0.6} {
-		a := newState(&analyzer{res: newResult(Input{}), rules: rules{th: defaultThresholds}}, &timed{}, counters{launchOf: map[int]*launch{0: synthetic(values)}})
+		a := newState(&analyzer{res: newResult(Input{}), rules: rules{th: defaultThresholds}}, &timed{tape: &timeline.Tape{}}, counters{launchOf: map[int]*launch{0: synthetic(values)}})
 		a.res.Kernels = []Kernel{{Calls: 1, TotalNS: cover}, {Calls: 1, TotalNS: 100 - cover}}
 		a.res.Stages = []Stage{{Name: "copy", Passes: 1}}
 		s := &a.res.Stages[0]

@@ -115,14 +115,10 @@ func (ut *utilizer) representatives(stage int) map[int][]representative {
 			out[k][i].scaled += amount
 		}
 	}
-	take := func(i int, path string) {
-		row := ut.tl.row(i)
-		k := int(row)
-		if row == noKernel || ut.launchOf[k] == nil {
-			return
-		}
+	take := func(kind uint32, ns int64, path string) {
+		k := int(ut.tl.rowOf[kind])
 		found := false
-		ut.regions.Stand(i, path, func(result int, amount float64, scaled bool) {
+		ut.regions.Stand(kind, ns, path, func(result int, amount float64, scaled bool) {
 			if result < len(ut.counted) {
 				found = true
 				add(k, ut.counted[result], amount, scaled)
@@ -132,28 +128,35 @@ func (ut *utilizer) representatives(stage int) map[int][]representative {
 			add(k, ut.launchOf[k], 1, false)
 		}
 	}
+	paths := ut.pathsIn(stage)
+	for w := ut.tl.tape.Work(); w.Next(); {
+		kind := w.Kind()
+		for _, path := range paths[kind] {
+			take(kind, w.NS(), path)
+		}
+	}
+	return out
+}
+
+// pathsIn are, by kind of work, the regions of a stage that kernels with a counted launch are in;
+// "" for the whole program.
+func (ut *utilizer) pathsIn(stage int) [][]string {
 	ids, places := ut.stages[stage].ids, ut.tl.at.Places()
-	ut.tl.at.EachPlace(func(from, to int, place uint32) {
-		if len(ids) == 0 {
-			for i := from; i < to; i++ {
-				if ut.tl.counts(i) {
-					take(i, "")
-				}
-			}
-			return
+	out := make([][]string, len(ut.tl.tape.Kinds))
+	for i := range out {
+		k, row := &ut.tl.tape.Kinds[i], ut.tl.rowOf[i]
+		if row == noKernel || ut.launchOf[int(row)] == nil {
+			continue
 		}
-		var paths []string
-		for _, id := range places[place].All {
+		if len(ids) == 0 && ut.tl.counts(k) {
+			out[i] = []string{""}
+		}
+		for _, id := range places[k.Place].All {
 			if slices.Contains(ids, id) {
-				paths = append(paths, ut.tl.regions[id-1].Path)
+				out[i] = append(out[i], ut.tl.regions[id-1].Path)
 			}
 		}
-		for i := from; i < to && len(paths) > 0; i++ {
-			for _, path := range paths {
-				take(i, path)
-			}
-		}
-	})
+	}
 	return out
 }
 

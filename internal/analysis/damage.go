@@ -26,7 +26,7 @@ func (a *analyzer) judgeTimeline(tl *timed) error {
 		a.notes.lackInstead(NoTimeline, fact.New(TimelineLost))
 	}
 	if tl != nil {
-		if err := checkKernels(a.in.timeline(), tl.t); err != nil {
+		if err := checkKernels(a.in.timeline(), tl.tape.Kernels+tl.tape.Graphs, tl.t.Damage); err != nil {
 			return err
 		}
 	}
@@ -43,8 +43,8 @@ func (a *analyzer) judgeTimeline(tl *timed) error {
 }
 
 // checkKernels refuses a timeline that lost all its kernels.
-func checkKernels(path string, t *timeline.Timeline) error {
-	if len(t.Kernels)+len(t.Graphs) > 0 || !nsys.KernelsLost(t.Damage) {
+func checkKernels(path string, kernels int, damage []timeline.Damage) error {
+	if kernels > 0 || !nsys.KernelsLost(damage) {
 		return nil
 	}
 	return &lostError{fmt.Errorf("read %s: nothing of its kernels could be read: the file is cut or damaged; copy, export or capture it again", path)}

@@ -3,8 +3,6 @@ package analysis
 import (
 	"slices"
 	"sort"
-
-	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // maxDetail is how many events the page carries one by one.
@@ -79,10 +77,7 @@ func countWithin(lanes []*lane, part moment) (n int) {
 
 // within finds the events that begin in a part of the timeline. They lie by start.
 func (l *lane) within(part moment) (from, to int) {
-	before := func(at int64) int {
-		return sort.Search(l.events.Len(), func(i int) bool { return l.span(l.events.At(i)).start >= at })
-	}
-	return before(part.start), before(part.end)
+	return l.before(part.start), l.before(part.end)
 }
 
 // link tells which lanes lanes of layers are about.
@@ -98,7 +93,7 @@ func (d *detailer) link(lanes []*lane) {
 
 // add lists the events of a lane, which are sorted, and around the scope its boxes.
 func (d *detailer) add(o *Overview, l *lane, drawn *Lane) {
-	from, to := 0, l.events.Len()
+	from, to := 0, l.n
 	var before, after []Box
 	if d.scope != (moment{}) {
 		from, to = l.within(d.scope)
@@ -110,7 +105,7 @@ func (d *detailer) add(o *Overview, l *lane, drawn *Lane) {
 	list = d.boxes(list, o, before)
 	for chunk := range l.chunks(from, to) {
 		for _, e := range chunk {
-			list = append(list, Event{Start: e.Start - o.StartNS, Len: e.End - e.Start, Name: d.number(title{l.name(e.Event), l.shaped(e.Event)}), Launch: l.launched(e.Event)})
+			list = append(list, Event{Start: e.start - o.StartNS, Len: e.end - e.start, Name: d.number(l.titles(e.title)), Launch: e.launch})
 		}
 	}
 	d.Lanes = append(d.Lanes, d.boxes(list, o, after))
@@ -133,23 +128,4 @@ func (d *detailer) number(t title) uint32 {
 		d.Names, d.Shapes = append(d.Names, t.name), append(d.Shapes, t.shape)
 	}
 	return n
-}
-
-// launched is the number of the call that launched an event; 0 without one.
-func (l *lane) launched(event uint32) uint32 {
-	if l.launch == nil {
-		return 0
-	}
-	if call := l.launch(event); call != timeline.None {
-		return call + 1
-	}
-	return 0
-}
-
-// shaped is the grid and block of an event; zero where it is no kernel.
-func (l *lane) shaped(event uint32) Shape {
-	if l.shape == nil {
-		return Shape{}
-	}
-	return l.shape(event)
 }

@@ -16,10 +16,7 @@ func TestDetailOfALargeScope(t *testing.T) {
 		"scope too large": {moment{0, n}, 2 * maxBoxes, true},
 		"no scope":        {moment{}, 2 * maxBoxes, true},
 	} {
-		l := &lane{laneSource: laneSource{span: func(e uint32) moment { return moment{int64(e), int64(e) + 1} }}}
-		for e := range uint32(n) {
-			l.events.Add(e)
-		}
+		l := &lane{laneEvents: listed(n, func(i int) moment { return moment{int64(i), int64(i) + 1} }, nil, nil)}
 		d := newDetailer([]*lane{l}, moment{0, n + 1}, c.scope, c.limit)
 		listed := countWithin([]*lane{l}, d.scope)
 		if d.scope == (moment{}) {

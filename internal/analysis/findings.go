@@ -184,7 +184,7 @@ func (cn *conclusion) findLargest() {
 		cn.find("graphs-whole", weightMedium, codeGraphsWhole, fact.Count("n", n), fact.NS("ns", ns))
 	}
 	switch {
-	case cn.tl != nil && len(cn.tl.t.Kernels)+len(cn.tl.t.Graphs) == 0:
+	case cn.tl != nil && cn.tl.tape.Kernels+cn.tl.tape.Graphs == 0:
 		cn.find("no-kernels", weightHigh, codeNoKernels)
 		return
 	case len(cn.res.Categories) == 0 || len(cn.res.Kernels) == 0 || cn.res.kernelNS() <= 0:
@@ -256,12 +256,10 @@ func (tl *timed) wholeGraphs() (n int, ns int64) {
 	if tl == nil || tl.t == nil {
 		return 0, 0
 	}
-	for i := range tl.t.Graphs {
-		g := &tl.t.Graphs[i]
-		op := timeline.Op{Kind: timeline.OpGraph, Index: i, Start: g.Start, End: g.End, Queue: g.Queue, Correlation: g.Correlation}
-		if tl.scope == nil || tl.scope.places[tl.at.OpPlace(op)] {
-			n++
-			ns += max(0, timeline.Since(g.Start, g.End))
+	for i := range tl.tape.Kinds {
+		if k := &tl.tape.Kinds[i]; k.Kind == timeline.OpGraph && tl.counts(k) {
+			n += int(k.Launches)
+			ns += k.NS
 		}
 	}
 	return n, ns

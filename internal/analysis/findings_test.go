@@ -89,7 +89,8 @@ func TestWarningsOfOneProcess(t *testing.T) {
 		a := newState(&analyzer{res: newResult(Input{})}, &timed{t: c.tl}, counters{})
 		a.notes.ofCapture("nsys", runs.Note{Fact: c.stored})
 		a.notes.add(Note{Fact: capture.MessageOf(text)})
-		if n, _ := a.notes.merged(c.tl); len(n) != 1 || !n[0].Is(c.want) || n[0].Step != "nsys" || n[0].Text("text_of_vendor") != text {
+		at := c.tl.Attribute()
+		if n, _ := a.notes.merged(at.Tape(at, nil)); len(n) != 1 || !n[0].Is(c.want) || n[0].Step != "nsys" || n[0].Text("text_of_vendor") != text {
 			t.Errorf("%+v, want %s", n, c.want)
 		}
 	}

@@ -29,7 +29,8 @@ type chain struct {
 	short        int64        // gaps between them that are no long stretch of host code
 	end          int64        // of the last kernel
 	computes     bool         // one of them does more than copy
-	graph        uint32       // the call that launched the graph which they are nodes of; timeline.None for others
+	graph        graphLaunch  // the call that launched the graph which they are nodes of; without a call for others
+	graphNS      int64        // how long that call took
 	times        []kernelTime // each kernel once; there are few
 }
 
@@ -151,7 +152,7 @@ func (sv *savings) chains() foundChains {
 	}
 	open := make([]chain, len(tl.t.Queues))
 	unfused := make([]int64, len(tl.t.Queues))
-	launched := map[uint32]bool{} // calls of graphs that were counted
+	launched := map[graphLaunch]bool{} // calls of graphs that were counted
 	finish := func(queue uint32) {
 		c := &open[queue]
 		if c.n == 0 {
@@ -160,9 +161,9 @@ func (sv *savings) chains() foundChains {
 		if c.fuses() {
 			sum := entry(sums, c.stage)
 			sum.add(c)
-			if c.graph != timeline.None && !launched[c.graph] {
+			if c.graph.call != timeline.None && !launched[c.graph] {
 				launched[c.graph] = true
-				sum.pathNS += timeline.Since(tl.t.Calls.Start(c.graph), tl.t.Calls.End(c.graph))
+				sum.pathNS += c.graphNS
 			}
 			for _, t := range c.times {
 				times[t.kernel] += t.ns
@@ -172,42 +173,37 @@ func (sv *savings) chains() foundChains {
 		}
 		*c = chain{times: c.times[:0]}
 	}
-	stageOf := sv.stageOfWork()
-	work := tl.work.reader()
-	for i := range work.len() {
-		n, ok := work.kernel(i)
-		if !ok {
-			finish(work.op(i).Queue)
-			continue
-		}
-		k := &tl.t.Kernels[n]
-		if !tl.counts(n) {
+	stageOf, counted := sv.stageOfWork(), tl.counted()
+	for w := tl.tape.Work(); w.Next(); {
+		kind := w.Kind()
+		k := &tl.tape.Kinds[kind]
+		if k.Kind != timeline.OpKernel || !counted[kind] {
 			finish(k.Queue)
 			continue
 		}
-		kernel := tl.row(n)
+		kernel := tl.rowOf[kind]
 		if !kinds[kernel].fuses {
 			finish(k.Queue)
 			if !kinds[kernel].waits {
-				unfused[k.Queue] += max(0, k.Duration())
+				unfused[k.Queue] += w.NS()
 			}
 			continue
 		}
-		call, graph := tl.at.KernelLaunch(n), uint32(timeline.None)
-		stage := stageOf(call)
-		l := link{kernel, k.Start, k.End, k.Start, k.Start, kinds[kernel].computes}
+		start, end := w.Span()
+		l, graph, graphNS := link{kernel, start, end, start, start, kinds[kernel].computes}, graphLaunch{call: timeline.None}, int64(0)
+		stage, call := stageOf(w), w.Call()
 		switch {
 		case call == timeline.None:
-		case k.GraphNode != 0:
-			graph = call
+		case k.Node:
+			graph, graphNS = graphLaunch{k.Thread, call}, timeline.Since(w.Launch())
 		default:
-			l.launchFrom, l.launched = tl.t.Calls.Start(call), tl.t.Calls.End(call)
+			l.launchFrom, l.launched = w.Launch()
 		}
 		c := &open[k.Queue]
 		if c.n > 0 && (c.stage != stage || c.graph != graph) {
 			finish(k.Queue)
 		}
-		c.stage, c.graph = stage, graph
+		c.stage, c.graph, c.graphNS = stage, graph, graphNS
 		c.add(l, sv.th.HostGap.Nanoseconds())
 	}
 	for i := range open {
@@ -216,20 +212,19 @@ func (sv *savings) chains() foundChains {
 	return foundChains{sums, times, slices.Max(append(unfused, 0))}
 }
 
-// stageOfWork tells the stage around a launching call, -1 where there is none.
-func (sv *savings) stageOfWork() func(call uint32) int {
-	of := make([]int32, len(sv.tl.t.Ranges)) // of each range: its stage from 1; 0 for none
+// stageOfWork tells the stage around the launch of work, -1 where there is none.
+func (sv *savings) stageOfWork() func(*timeline.WorkReader) int {
+	of := make([]int32, len(sv.tl.regions)+1) // of each region: its stage from 1; 0 for none
 	for i := range sv.res.Stages {
 		for _, id := range sv.res.Stages[i].ids {
-			for _, r := range sv.tl.instances[id] {
-				of[r] = int32(i) + 1
-			}
+			of[id] = int32(i) + 1
 		}
 	}
-	around := sv.tl.at.RangesInTurn(func(r uint32) bool { return of[r] != 0 })
-	return func(call uint32) int {
-		if list := around(call); len(list) > 0 {
-			return int(of[list[len(list)-1]]) - 1
+	ranges := sv.tl.tape.Ranges()
+	around := sv.tl.tape.AroundWork(func(r uint32) bool { return of[ranges.Region(r)] != 0 })
+	return func(w *timeline.WorkReader) int {
+		if list := around(w); len(list) > 0 {
+			return int(of[ranges.Region(list[len(list)-1])]) - 1
 		}
 		return -1
 	}

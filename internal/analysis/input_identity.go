@@ -17,8 +17,8 @@ func (in *Input) Identity(path string) timeline.Identity {
 }
 
 // identityOf is the identity of a timeline that was read.
-func (in *Input) identityOf(path string, t *timeline.Timeline) timeline.Identity {
-	own := t.Identity()
+func (in *Input) identityOf(path string, tl *timed) timeline.Identity {
+	own := tl.t.Identity(tl.tape)
 	if redact.Removed(own.Host) {
 		own.Host = ""
 	}

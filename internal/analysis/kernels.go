@@ -52,50 +52,38 @@ func wide(d [3]int32) [3]int64 { return [3]int64{int64(d[0]), int64(d[1]), int64
 // scope.
 func (tr *timelineReader) groupKernels() {
 	tl := tr.tl
-	t := tl.t
-	type pair struct{ function, config uint32 }
-	var numbers timeline.Memo[pair, uint32]
 	groups := map[kernelKey]uint32{}
 	var rows []Kernel
-	var counts []int // launches of each row in the scope
-	tl.group = timeline.MakeNumbers(make([]uint16, len(t.Kernels)))
+	counted := tl.counted()
+	tl.rowOf = slices.Repeat([]uint32{noKernel}, len(tl.tape.Kinds))
 	var total int64
-	for i := range t.Kernels {
-		k := &t.Kernels[i]
-		n := numbers.At(k.Config, pair{k.Function, k.Config}, func() uint32 {
-			n := tr.kernelRow(k, groups, &rows)
-			if int(n) == len(counts) {
-				counts = append(counts, 0)
-			}
-			return n
-		})
-		tl.group.Add(n)
-		if tr.tl.counts(i) {
-			counts[n]++
-			total += max(0, k.Duration())
+	for i := range tl.tape.Kinds {
+		k := &tl.tape.Kinds[i]
+		if k.Kind != timeline.OpKernel {
+			continue
+		}
+		tl.rowOf[i] = tr.kernelRow(k, groups, &rows)
+		if counted[i] {
+			total += k.NS
 		}
 	}
-	times := make([][]int64, len(rows))
-	for i, n := range counts {
-		times[i] = make([]int64, 0, n)
-	}
-	for i := range t.Kernels {
-		if tr.tl.counts(i) {
-			n := tl.group.At(uint32(i))
-			times[n] = append(times[n], max(0, t.Kernels[i].Duration()))
+	times := make([]timeline.Sample, len(rows))
+	for w := tl.tape.Work(); w.Next(); {
+		if kind := w.Kind(); counted[kind] && tl.rowOf[kind] != noKernel {
+			times[tl.rowOf[kind]].Add(w.NS())
 		}
 	}
 	for i := range rows {
-		if len(times[i]) > 0 {
-			rows[i].measure(times[i], total)
+		if times[i].Len() > 0 {
+			rows[i].measure(&times[i], total)
 		}
 	}
 	tr.sortKernels(rows)
 }
 
-// kernelRow is the number of the row of a launch in rows, which it appends to where the
+// kernelRow is the number of the row of a kind of kernels in rows, which it appends to where the
 // row is new.
-func (tr *timelineReader) kernelRow(k *timeline.Kernel, groups map[kernelKey]uint32, rows *[]Kernel) uint32 {
+func (tr *timelineReader) kernelRow(k *timeline.WorkKind, groups map[kernelKey]uint32, rows *[]Kernel) uint32 {
 	t := tr.tl.t
 	f, config := t.Functions[k.Function], &t.Configs[k.Config]
 	key := kernelKey{fullName(t, f), wide(config.Grid), wide(config.Block)}
@@ -124,16 +112,9 @@ func (by *rules) newKernel(key kernelKey) Kernel {
 }
 
 // measure fills in the statistics of durations.
-func (k *Kernel) measure(ns []int64, total int64) {
-	slices.Sort(ns)
-	k.Calls = int64(len(ns))
-	for _, d := range ns {
-		k.TotalNS += d
-	}
-	k.MinNS, k.MaxNS = ns[0], ns[len(ns)-1]
-	k.MeanNS = float64(k.TotalNS) / float64(len(ns))
-	k.MedianNS = (float64(ns[(len(ns)-1)/2]) + float64(ns[len(ns)/2])) / 2
-	k.StddevNS = sampleStd(ns, k.MeanNS)
+func (k *Kernel) measure(ns *timeline.Sample, total int64) {
+	k.Calls, k.TotalNS, k.MinNS, k.MaxNS = int64(ns.Len()), ns.Sum(), ns.Min(), ns.Max()
+	k.MeanNS, k.MedianNS, k.StddevNS = float64(k.TotalNS)/float64(k.Calls), ns.Median(), ns.Stddev()
 	if total > 0 {
 		k.Share = float64(k.TotalNS) / float64(total)
 	}
@@ -141,12 +122,12 @@ func (k *Kernel) measure(ns []int64, total int64) {
 }
 
 // histogram has up to 20 bins between the ends; nil for a handful of values.
-func histogram(sorted []int64) *Histogram {
-	low, high := sorted[0], sorted[len(sorted)-1]
-	if len(sorted) < 5 || high <= low {
+func histogram(ns *timeline.Sample) *Histogram {
+	low, high := ns.Min(), ns.Max()
+	if ns.Len() < 5 || high <= low {
 		return nil
 	}
-	bins := min(20, max(5, int(math.Sqrt(float64(len(sorted))))))
+	bins := min(20, max(5, int(math.Sqrt(float64(ns.Len())))))
 	bins = int(min(int64(bins), high-low))
 	h := &Histogram{Counts: make([]int64, bins)}
 	width := float64(high-low) / float64(bins)
@@ -154,14 +135,10 @@ func histogram(sorted []int64) *Histogram {
 		h.Bounds = append(h.Bounds, math.Round(float64(low)+float64(i)*width))
 	}
 	h.Bounds = append(h.Bounds, float64(high))
-	for i := range h.Counts {
-		from := sort.Search(len(sorted), func(j int) bool { return float64(sorted[j]) >= h.Bounds[i] })
-		to := len(sorted)
-		if i+1 < bins {
-			to = sort.Search(len(sorted), func(j int) bool { return float64(sorted[j]) >= h.Bounds[i+1] })
-		}
-		h.Counts[i] = int64(to - from)
-	}
+	ns.Each(func(v, n int64) {
+		at := sort.Search(bins-1, func(i int) bool { return float64(v) < h.Bounds[i+1] })
+		h.Counts[at] += n
+	})
 	return h
 }
 
@@ -178,12 +155,16 @@ func (tr *timelineReader) sortKernels(rows []Kernel) {
 		return cmp.Or(cmp.Compare(q.TotalNS, p.TotalNS), cmp.Compare(p.Calls, q.Calls), cmp.Compare(p.Name, q.Name),
 			slices.Compare(p.Grid[:], q.Grid[:]), slices.Compare(p.Block[:], q.Block[:]))
 	})
-	place := slices.Repeat([]uint32{noKernel}, len(rows))
+	place := slices.Repeat([]uint32{noKernel}, len(rows)) // of a row without a launch in the scope
 	sorted := make([]Kernel, len(order))
 	for to, from := range order {
 		place[from], sorted[to] = uint32(to), rows[from]
 	}
-	tr.tl.rows = place
+	for i, row := range tr.tl.rowOf {
+		if row != noKernel {
+			tr.tl.rowOf[i] = place[row]
+		}
+	}
 	tr.sumCategories(sorted)
 	tr.made.Kernels = sorted
 }

@@ -5,82 +5,42 @@ import (
 	"iter"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
+	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/redact"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// A lane on its way to Overview.Lanes: listLanes gives it events, sort puts them by start,
-// draw makes boxes of them, and then they are let go.
+// A lane on its way to Overview.Lanes: laneList gives its events, which lie by start, draw makes
+// boxes of them.
 type lane struct {
 	Lane
-	laneSource
-	order  [4]int64
-	busy   int64         // ns in its events
-	of     fact.Fact     // label of the lane whose work it names, of a lane of layers; zero for others
-	cut    bool          // is not drawn
-	events timeline.List // of the source; by start unless disordered
-
-	last       int64 // start of the event that was added last
-	disordered bool
+	laneEvents
+	order [4]int64
+	busy  int64     // ns in its events
+	of    fact.Fact // label of the lane whose work it names, of a lane of layers; zero for others
 }
 
-// A laneSource has the events of several lanes by their number. The functions may be asked
-// from one goroutine, beside steps that only read the timeline. Times are ns on the clock of
-// the capture, and no event ends before it starts.
-type laneSource struct {
-	n    int
-	lane func(event uint32) *lane // that the event lies in; nil for none
-	span func(event uint32) moment
-	name func(event uint32) string
-	// spans reads events as timeline.Calls.Spans does; nil where span is fast enough.
-	spans func(list *timeline.List, from int, into []timeline.Span) int
-	// launch is the call that launched an event, or the event itself where it is a
-	// call; timeline.None where none is known. Nil for ranges.
-	launch func(event uint32) uint32
-	// listed has the lanes with their events where somebody listed them before; else false.
-	listed func() ([]*lane, bool)
-	shape  func(event uint32) Shape // of a kernel; zero for other work, nil where none is
+// A laneEvent is an event of a lane, on the clock of the capture. It does not end before it
+// starts.
+type laneEvent struct {
+	start, end int64
+	title      uint32 // number in the lane's titles
+	launch     uint32 // the call that launched it, or that it is, from 1; 0 where none is known
 }
 
-// listLanes gives the lanes that have events, in the order to show, with their events.
-func listLanes(sources []laneSource) []*lane {
-	var list []*lane
-	for _, s := range sources {
-		if s.listed != nil {
-			if lanes, ok := s.listed(); ok {
-				list = append(list, lanes...)
-				continue
-			}
-		}
-		for i := range uint32(s.n) {
-			l := s.lane(i)
-			if l == nil {
-				continue
-			}
-			m := s.span(i)
-			if l.events.Len() == 0 {
-				l.laneSource, l.last = s, m.start
-				list = append(list, l)
-			}
-			l.disordered = l.disordered || m.start < l.last
-			l.last = m.start
-			l.busy += m.end - m.start
-			l.events.Add(i)
-		}
-	}
-	slices.SortStableFunc(list, func(x, y *lane) int { return slices.Compare(x.order[:], y.order[:]) })
-	return list
-}
-
-// sort puts the events of a lane by start.
-func (l *lane) sort() {
-	if l.disordered {
-		l.events.SortByStart(func(event uint32) int64 { return l.span(event).start })
-		l.disordered = false
-	}
+// laneEvents are the events of a lane by their place in it. The functions may be asked from one
+// goroutine, beside steps that only read the timeline.
+type laneEvents struct {
+	n int
+	// read gives the events from a place on, as many as fit, and says how many.
+	read func(from int, into []laneEvent) int
+	// before counts those that begin before a moment.
+	before func(at int64) int
+	titles func(number uint32) title
 }
 
 // laneChunk is how many events are read at once.
@@ -88,101 +48,206 @@ const laneChunk = 512
 
 // chunks visits the events from one place to before another, many at a time. What it gives
 // holds until the next.
-func (l *lane) chunks(from, to int) iter.Seq[[]timeline.Span] {
-	return func(yield func([]timeline.Span) bool) {
-		room := make([]timeline.Span, max(0, min(laneChunk, to-from))) // most lanes are short
+func (l *laneEvents) chunks(from, to int) iter.Seq[[]laneEvent] {
+	return func(yield func([]laneEvent) bool) {
+		room := make([]laneEvent, max(0, min(laneChunk, to-from))) // most lanes are short
 		for from < to {
-			chunk := room[:l.readSpans(from, room[:min(len(room), to-from)])]
-			if len(chunk) == 0 || !yield(chunk) {
+			n := l.read(from, room[:min(len(room), to-from)])
+			if n == 0 || !yield(room[:n]) {
 				return
 			}
-			from += len(chunk)
+			from += n
 		}
 	}
 }
 
-// readSpans reads events; one that ends before it starts has no length.
-func (l *lane) readSpans(from int, into []timeline.Span) int {
-	if l.spans != nil {
-		n := l.spans(&l.events, from, into)
-		for i := range into[:n] {
-			into[i].End = max(into[i].Start, into[i].End)
-		}
-		return n
-	}
-	n := min(len(into), l.events.Len()-from)
-	for i := range into[:n] {
-		e := l.events.At(from + i)
-		m := l.span(e)
-		into[i] = timeline.Span{Start: m.start, End: m.end, Event: e}
-	}
-	return n
+// at is the event at a place.
+func (l *laneEvents) at(place int) laneEvent {
+	var one [1]laneEvent
+	l.read(place, one[:])
+	return one[0]
 }
 
 // forward is a stretch of time; one that ends before it starts is empty.
 func forward(start, end int64) moment { return moment{start, max(start, end)} }
 
-// laneSources are steps and layers, the NVTX ranges of each thread by depth, the GPU work of each
-// stream, and the CUDA calls of each thread.
-func (tl *timed) laneSources(k *kinds) []laneSource {
+// listed are events that are in memory.
+func listed(n int, span func(i int) moment, number func(i int) uint32, titles func(uint32) title) laneEvents {
+	return laneEvents{
+		n: n,
+		read: func(from int, into []laneEvent) int {
+			n := min(len(into), n-from)
+			for i := range into[:n] {
+				m := span(from + i)
+				into[i] = laneEvent{start: m.start, end: m.end, title: number(from + i)}
+			}
+			return n
+		},
+		before: func(at int64) int { return sort.Search(n, func(i int) bool { return span(i).start >= at }) },
+		titles: titles,
+	}
+}
+
+// lanes are steps and layers, the NVTX ranges of each thread by depth, the GPU work of each
+// stream, and the CUDA calls of each thread: those that have events, in the order to show.
+func (tl *timed) lanes(k *kinds) []*lane {
 	groups, pids := tl.groups()
 	group := func(process uint32) (fact.Stored, int64) {
 		at := min(int(process), len(pids)-1)
 		return groups[at], pids[at]
 	}
-	return append(tl.stepLanes(), tl.rangeLanes(group), tl.workLanes(k, group), tl.callLanes(group))
+	list := slices.Concat(tl.stepLanes(), tl.rangeLanes(group), tl.workLanes(k, group), tl.callLanes(group))
+	slices.SortStableFunc(list, func(x, y *lane) int { return slices.Compare(x.order[:], y.order[:]) })
+	return list
 }
 
 // A processGroup names what lanes of a process stand under together, and gives the number
 // that orders them.
 type processGroup func(process uint32) (name fact.Stored, pid int64)
 
-// rangeLanes has a lane for each thread, domain, kind of range and depth. Ranges in no region
-// have none.
-func (tl *timed) rangeLanes(group processGroup) laneSource {
-	t := tl.t
-	type key struct {
-		thread, domain uint32
-		kind           timeline.RangeKind
-		depth          int
-	}
-	found := map[key]*lane{}
-	return laneSource{
-		n: len(t.Ranges),
-		lane: func(i uint32) *lane {
-			region := tl.at.RangeNode(int(i))
-			if region == 0 {
-				return nil
-			}
-			r := &t.Ranges[i]
-			at := key{r.Thread, r.Domain, r.Kind, tl.regions[region-1].Depth}
-			l := found[at]
-			if l == nil {
-				name, pid := group(t.ThreadProcess(r.Thread))
-				l = &lane{
-					Lane:  Lane{Kind: "nvtx", Label: tl.rangeLabel(r), Group: name, Depth: at.depth},
-					order: [4]int64{0, pid, int64(r.Thread)<<20 | int64(r.Domain)<<1 | int64(r.Kind), int64(at.depth)},
-				}
-				found[at] = l
-			}
-			return l
-		},
-		span: func(i uint32) moment { return forward(t.Ranges[i].Start, t.Ranges[i].End) },
-		name: func(i uint32) string { return tl.regions[tl.at.RangeNode(int(i))-1].Name },
-	}
+// A sharedLane is a lane whose events lie in rows together with those of others. It knows the
+// blocks of rows that have any, and remembers where it was read last.
+type sharedLane struct {
+	lane   *lane
+	blocks []laneBlock
+	place  int // of the next event
+	row    int // from which that is to be looked for
 }
 
-// rangeLabel names the lane of a range: its domain, where that is not the default one, and
-// the system's number of its thread, where it is known.
-func (tl *timed) rangeLabel(r *timeline.Range) fact.Stored {
+// A laneBlock is a block of rows with events of a lane: the first row, and the events before.
+type laneBlock struct{ row, events int }
+
+// add notes an event of a lane in a row; rows come in order.
+func (l *sharedLane) add(row int, ns int64) {
+	row -= row % columns.BlockRows
+	if n := len(l.blocks); n == 0 || l.blocks[n-1].row != row {
+		l.blocks = append(l.blocks, laneBlock{row, l.lane.n})
+	}
+	l.lane.n++
+	l.lane.busy += ns
+}
+
+// seek gives the row from which to look for the event at a place, and how many events of the
+// lane come before it from there on.
+func (l *sharedLane) seek(place int) (row, skip int) {
+	if place == l.place && l.row > 0 {
+		return l.row, 0
+	}
+	at := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].events > place }) - 1
+	return l.blocks[at].row, place - l.blocks[at].events
+}
+
+// count is how many events of the lane lie before a row, which is told apart by has.
+func (l *sharedLane) count(row int, has func(row int) bool) int {
+	at := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].row > row }) - 1
+	if at < 0 {
+		return 0
+	}
+	n, end := l.blocks[at].events, min(row, l.blocks[at].row+columns.BlockRows)
+	for i := l.blocks[at].row; i < end; i++ {
+		if has(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// rangeLanes has a lane for each thread, domain, kind of range and depth. Ranges in no region
+// have none.
+func (tl *timed) rangeLanes(group processGroup) []*lane {
+	type key struct {
+		thread uint32
+		class  rangeClass
+	}
+	found := map[key]*sharedLane{}
+	return tl.rangeLanesBy(func(region, thread uint32) *sharedLane {
+		r := &tl.regions[region-1]
+		class := rangeClass{r.Domain, r.Kind, r.Depth}
+		l := found[key{thread, class}]
+		if l == nil {
+			name, pid := group(tl.t.ThreadProcess(thread))
+			l = &sharedLane{lane: &lane{
+				Lane:  Lane{Kind: "nvtx", Label: tl.rangeLabel(class, thread), Group: name, Depth: class.depth},
+				order: [4]int64{0, pid, int64(thread)<<20 | int64(tl.domain(class.domain))<<1 | int64(class.kind), int64(class.depth)},
+			}}
+			found[key{thread, class}] = l
+		}
+		return l
+	})
+}
+
+// A rangeClass is what ranges of a thread have in common that lie in one lane.
+type rangeClass struct {
+	domain string
+	kind   timeline.RangeKind
+	depth  int
+}
+
+// domain is the number of a domain by its name.
+func (tl *timed) domain(name string) int {
+	return max(0, slices.IndexFunc(tl.t.Domains, func(d timeline.Domain) bool { return tl.t.Name(d.Name) == name }))
+}
+
+// rangeLanesBy lists the ranges in the lanes that laneOf gives, nil for none, which is asked for
+// ranges of a region and thread.
+func (tl *timed) rangeLanesBy(laneOf func(region, thread uint32) *sharedLane) []*lane {
+	type key struct{ region, thread uint32 }
+	var known timeline.Memo[key, *sharedLane]
+	in := tl.tape.Ranges()
+	of := func(row int) *sharedLane {
+		k := key{in.Region(uint32(row)), in.Thread(uint32(row))}
+		if k.region == 0 {
+			return nil
+		}
+		return known.At(k.region, k, func() *sharedLane { return laneOf(k.region, k.thread) })
+	}
+	titles := func(region uint32) title { return title{name: tl.regions[region-1].Name} }
+	var list []*lane
+	for row := range tl.tape.RangeLen() {
+		l := of(row)
+		if l == nil {
+			continue
+		}
+		if l.lane.n == 0 {
+			list = append(list, l.lane)
+			l.lane.titles = titles
+			l.lane.before = func(at int64) int {
+				return l.count(tl.tape.RangesBefore(at), func(row int) bool { return of(row) == l })
+			}
+			l.lane.read = func(from int, into []laneEvent) (n int) {
+				row, skip := l.seek(from)
+				for ; n < len(into) && row < tl.tape.RangeLen(); row++ {
+					if of(row) != l {
+						continue
+					}
+					if skip--; skip >= 0 {
+						continue
+					}
+					m := forward(in.Span(uint32(row)))
+					into[n] = laneEvent{start: m.start, end: m.end, title: in.Region(uint32(row))}
+					n++
+				}
+				l.place, l.row = from+n, row
+				return n
+			}
+		}
+		m := forward(in.Span(uint32(row)))
+		l.add(row, m.end-m.start)
+	}
+	return list
+}
+
+// rangeLabel names the lane of ranges: their domain, where that is not the default one, and
+// the system's number of their thread, where it is known.
+func (tl *timed) rangeLabel(of rangeClass, thread uint32) fact.Stored {
 	code, params := laneRanges, []fact.Param(nil)
-	if r.Kind == timeline.StartEnd {
+	if of.kind == timeline.StartEnd {
 		code = laneStartEnd
 	}
-	if domain := tl.t.DomainName(r.Domain); domain != "" {
-		params = append(params, fact.Name("domain", domain))
+	if of.domain != "" {
+		params = append(params, fact.Name("domain", of.domain))
 	}
-	if tid := tl.tid(r.Thread); tid != 0 {
+	if tid := tl.tid(thread); tid != 0 {
 		params = append(params, numberOf("thread", tid))
 	}
 	return fact.Stored{Fact: fact.New(code, params...)}
@@ -196,72 +261,90 @@ const (
 )
 
 // workLanes has two lanes for each queue: kernels and whole graphs, copies and sets.
-func (tl *timed) workLanes(k *kinds, group processGroup) laneSource {
-	t := tl.t
-	short := make([]string, len(t.Functions))
-	for i, f := range t.Functions {
-		short[i] = k.of(fullName(t, f)).short
+func (tl *timed) workLanes(k *kinds, group processGroup) []*lane {
+	kernels, copies := make([]*sharedLane, len(tl.t.Queues)), make([]*sharedLane, len(tl.t.Queues))
+	return tl.workLanesBy(k, func(of *timeline.WorkKind) *sharedLane {
+		lanes, kind := kernels, "kernel"
+		if of.Kind == timeline.OpCopy || of.Kind == timeline.OpSet {
+			lanes, kind = copies, "copy"
+		}
+		if lanes[of.Queue] == nil {
+			lanes[of.Queue] = &sharedLane{lane: tl.workLane(&tl.t.Queues[of.Queue], kind, group)}
+		}
+		return lanes[of.Queue]
+	})
+}
+
+// workLanesBy lists the work in the lanes of its kinds.
+func (tl *timed) workLanesBy(k *kinds, laneOf func(*timeline.WorkKind) *sharedLane) []*lane {
+	of, titles := make([]*sharedLane, len(tl.tape.Kinds)), make([]title, len(tl.tape.Kinds))
+	for i := range of {
+		of[i], titles[i] = laneOf(&tl.tape.Kinds[i]), tl.workTitle(k, &tl.tape.Kinds[i])
 	}
-	kernels, copies := make([]*lane, len(t.Queues)), make([]*lane, len(t.Queues))
-	return laneSource{
-		n: t.Ops(),
-		lane: func(i uint32) *lane {
-			if int(i) < len(t.Kernels) {
-				if l := kernels[t.Kernels[i].Queue]; l != nil {
-					return l
+	links := tl.callNumbers()
+	var list []*lane
+	w := tl.tape.Work()
+	for w.Next() {
+		l := of[w.Kind()]
+		if l.lane.n == 0 {
+			list = append(list, l.lane)
+			l.lane.titles = func(kind uint32) title { return titles[kind] }
+			in := tl.tape.Work()
+			l.lane.before = func(at int64) int {
+				return l.count(tl.tape.WorkBefore(at), func(row int) bool { in.Go(row); return of[in.Kind()] == l })
+			}
+			l.lane.read = func(from int, into []laneEvent) (n int) {
+				row, skip := l.seek(from)
+				for ; n < len(into) && row < tl.tape.WorkLen(); row++ {
+					in.Go(row)
+					kind := in.Kind()
+					if of[kind] != l {
+						continue
+					}
+					if skip--; skip >= 0 {
+						continue
+					}
+					e := laneEvent{title: kind}
+					e.start, e.end = in.Span()
+					e.end = max(e.start, e.end)
+					if call := in.Call(); call != timeline.None {
+						e.launch = links[tl.tape.Kinds[kind].Thread] + call + 1
+					}
+					into[n] = e
+					n++
 				}
+				l.place, l.row = from+n, row
+				return n
 			}
-			op := t.Op(int(i))
-			lanes, kind := kernels, "kernel"
-			if op.Kind == timeline.OpCopy || op.Kind == timeline.OpSet {
-				lanes, kind = copies, "copy"
-			}
-			if lanes[op.Queue] == nil {
-				lanes[op.Queue] = tl.workLane(&t.Queues[op.Queue], kind, group)
-			}
-			return lanes[op.Queue]
-		},
-		span: func(i uint32) moment {
-			if int(i) < len(t.Kernels) { // nearly all are; an Op of each takes longer than the rest
-				return forward(t.Kernels[i].Start, t.Kernels[i].End)
-			}
-			op := t.Op(int(i))
-			return forward(op.Start, op.End)
-		},
-		spans: func(list *timeline.List, from int, into []timeline.Span) int {
-			var events [laneChunk]uint32
-			n := list.Read(from, events[:min(len(into), laneChunk)])
-			for k, i := range events[:n] {
-				if int(i) < len(t.Kernels) {
-					into[k] = timeline.Span{Start: t.Kernels[i].Start, End: t.Kernels[i].End, Event: i}
-					continue
-				}
-				op := t.Op(int(i))
-				into[k] = timeline.Span{Start: op.Start, End: op.End, Event: i}
-			}
-			return n
-		},
-		launch: func(i uint32) uint32 { return tl.at.Launch(t.Op(int(i))) },
-		shape: func(i uint32) Shape {
-			if int(i) >= len(t.Kernels) {
-				return Shape{}
-			}
-			c := &t.Configs[t.Kernels[i].Config]
-			return Shape{Grid: c.Grid, Block: c.Block}
-		},
-		name: func(i uint32) string {
-			switch op := t.Op(int(i)); op.Kind {
-			case timeline.OpKernel:
-				return short[t.Kernels[op.Index].Function]
-			case timeline.OpGraph:
-				return boxGraph
-			case timeline.OpCopy:
-				return boxCopy + strings.ReplaceAll(timeline.CopyKind(t.Copies[op.Index].Kind), " ", "-")
-			default:
-				return boxSet
-			}
-		},
+		}
+		l.add(w.At(), w.NS())
 	}
+	return list
+}
+
+// workTitle names work of a kind.
+func (tl *timed) workTitle(k *kinds, of *timeline.WorkKind) title {
+	switch of.Kind {
+	case timeline.OpKernel:
+		c := &tl.t.Configs[of.Config]
+		return title{k.of(fullName(tl.t, tl.t.Functions[of.Function])).short, Shape{Grid: c.Grid, Block: c.Block}}
+	case timeline.OpGraph:
+		return title{name: boxGraph}
+	case timeline.OpCopy:
+		return title{name: boxCopy + strings.ReplaceAll(timeline.CopyKind(of.Copy), " ", "-")}
+	}
+	return title{name: boxSet}
+}
+
+// callNumbers is how many calls are numbered before those of each thread.
+func (tl *timed) callNumbers() map[uint32]uint32 {
+	numbers, n := map[uint32]uint32{}, uint32(0)
+	for i := range tl.tape.Threads {
+		th := &tl.tape.Threads[i]
+		numbers[th.Thread] = n
+		n += uint32(th.Len())
+	}
+	return numbers
 }
 
 // streamLabel names the lane of a stream, as its process knows it.
@@ -287,47 +370,33 @@ func (tl *timed) workLane(q *timeline.Queue, kind string, group processGroup) *l
 	return l
 }
 
-// callLanes has a lane for each thread. The lists of the call index are taken over, unless
-// they lack some calls.
-func (tl *timed) callLanes(group processGroup) laneSource {
-	t := tl.t
-	lanes := make([]*lane, len(t.Threads)+1) // the last is for a thread that is not known
-	calls := tl.ofLanes
-	tl.ofLanes = nil
-	laneOf := func(thread uint32) *lane {
-		at := min(int(thread), len(lanes)-1)
-		if lanes[at] == nil {
-			name, pid := group(t.ThreadProcess(thread))
-			lanes[at] = &lane{
-				Lane:  Lane{Kind: "api", Label: fact.Stored{Fact: fact.New(laneCalls, numberOf("thread", tl.tid(thread)))}, Group: name},
-				order: [4]int64{0, pid, int64(thread)<<20 | 1<<19, 0},
+// callLanes has a lane for each thread that made calls.
+func (tl *timed) callLanes(group processGroup) (list []*lane) {
+	t, links, sites := tl.t, tl.callNumbers(), tl.t.Calls.Sites()
+	titles := func(site uint32) title { return title{name: t.Name(sites[site].Name)} }
+	for i := range tl.tape.Threads {
+		th := &tl.tape.Threads[i]
+		if th.Len() == 0 {
+			continue
+		}
+		name, pid := group(t.ThreadProcess(th.Thread))
+		l := &lane{
+			Lane:  Lane{Kind: "api", Label: fact.Stored{Fact: fact.New(laneCalls, numberOf("thread", tl.tid(th.Thread)))}, Group: name},
+			order: [4]int64{0, pid, int64(th.Thread)<<20 | 1<<19, 0}, busy: th.NS,
+		}
+		calls := th.Calls()
+		l.laneEvents = laneEvents{n: th.Len(), before: th.Before, titles: titles, read: func(from int, into []laneEvent) int {
+			n := min(len(into), th.Len()-from)
+			for i := range into[:n] {
+				calls.Go(from + i)
+				start, end := calls.Span()
+				into[i] = laneEvent{start, max(start, end), calls.Site(), links[th.Thread] + uint32(from+i) + 1}
 			}
-		}
-		return lanes[at]
+			return n
+		}}
+		list = append(list, l)
 	}
-	source := laneSource{
-		n:      t.Calls.Len(),
-		lane:   func(i uint32) *lane { return laneOf(t.Calls.Thread(i)) },
-		span:   func(i uint32) moment { return forward(t.Calls.Start(i), t.Calls.End(i)) },
-		spans:  t.Calls.Spans,
-		launch: func(i uint32) uint32 { return i },
-		name:   func(i uint32) string { return t.Name(t.Calls.Name(i)) },
-	}
-	source.listed = func() (list []*lane, ok bool) {
-		defer func() { calls = nil }()
-		if calls == nil || calls.inner {
-			return nil, false
-		}
-		for thread, events := range calls.threads {
-			if events.Len() > 0 {
-				l := laneOf(uint32(thread))
-				l.laneSource, l.events, l.busy = source, events, calls.busy[thread]
-				list = append(list, l)
-			}
-		}
-		return list, true
-	}
-	return source
+	return list
 }
 
 // groups names the processes; the last name is for one that is not known.

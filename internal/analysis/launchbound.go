@@ -90,23 +90,24 @@ func (st *stageClock) gpusOf(s *Stage) int {
 	}
 	among := st.launchedIn(s)
 	used := map[int32]bool{}
-	st.tl.t.EachOp(func(op timeline.Op) {
-		if device := st.tl.t.Queues[op.Queue].Device; op.Kind == timeline.OpKernel && !used[device] && among(op) {
-			used[device] = true
+	for i := range st.tl.tape.Kinds {
+		if k := &st.tl.tape.Kinds[i]; k.Kind == timeline.OpKernel && among[i] {
+			used[st.tl.t.Queues[k.Queue].Device] = true
 		}
-	})
+	}
 	return max(1, len(used))
 }
 
-// launchedIn tells whether a stage launched a piece of work; the whole program
-// launched all.
-func (st *stageClock) launchedIn(s *Stage) func(timeline.Op) bool {
-	regions := st.regionsOf(s)
-	if len(regions) == 0 {
-		return func(timeline.Op) bool { return true }
+// launchedIn tells which kinds of work a stage launched; the whole program launched all.
+func (st *stageClock) launchedIn(s *Stage) []bool {
+	kinds := slices.Repeat([]bool{true}, len(st.tl.tape.Kinds))
+	if regions := st.regionsOf(s); len(regions) > 0 {
+		in := st.tl.at.InRegions(regions)
+		for i := range kinds {
+			kinds[i] = in[st.tl.tape.Kinds[i].Place]
+		}
 	}
-	in := st.tl.at.InRegions(regions)
-	return func(op timeline.Op) bool { return in[st.tl.at.OpPlace(op)] }
+	return kinds
 }
 
 // busyParams say how long kernels run in a stage, under nsys.
@@ -336,6 +337,10 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 		return found.use
 	}
 	threads, last := map[uint32]bool{}, uint32(timeline.None)
+	waits := make([]bool, len(st.tl.tape.Kinds))
+	for i := range waits {
+		waits[i] = st.tl.waitsForRanks(st.tl.p.label[i])
+	}
 	moments := []moment{{st.tl.lo, st.tl.hi}}
 	switch regions := st.regionsOf(s); {
 	case len(regions) > 0:
@@ -346,12 +351,13 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 	busy, reach, began := make([]int64, len(st.tl.t.Queues)), make([]int64, len(st.tl.t.Queues)), make([]bool, len(st.tl.t.Queues))
 	exchange := make([]int64, len(st.tl.t.Queues))
 	at, own := 0, st.ownOfStage(s)
-	work := st.tl.work.reader()
-	for i := range work.len() {
-		if own != nil && !own[i] {
+	for w := st.tl.tape.Work(); w.Next(); {
+		if own != nil && !own.has(w.At()) {
 			continue // of others, who may run it at another time
 		}
-		start, end, q := work.span(i)
+		start, end := w.Span()
+		k := w.Of()
+		q := k.Queue
 		for at < len(moments) && moments[at].end <= start {
 			at++
 		}
@@ -364,13 +370,10 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 				from = max(from, reach[q])
 			}
 			if from < to {
-				w := work.get(i)
-				if w.call != timeline.None {
-					if thread := st.tl.t.Calls.Thread(w.call); thread != last || len(threads) == 0 {
-						threads[thread], last = true, thread
-					}
+				if thread := k.Thread; w.Call() != timeline.None && (thread != last || len(threads) == 0) {
+					threads[thread], last = true, thread
 				}
-				if st.tl.waitsForRanks(w.label) {
+				if waits[w.Kind()] {
 					exchange[q] += to - from
 				} else {
 					busy[q] += to - from
@@ -389,16 +392,12 @@ func (st *stageClock) busiestStream(s *Stage) streamUse {
 	return use
 }
 
-// ownOfStage marks the work that a stage launched, in the order of timed.work; nil
-// where no other runs while it does.
-func (st *stageClock) ownOfStage(s *Stage) (own []bool) {
-	for _, id := range st.regionsOf(s) {
-		if list := st.tl.own.work[id]; list != nil && own == nil {
-			own = make([]bool, st.tl.work.len())
-		}
-		for _, i := range st.tl.own.work[id].All() {
-			own[i] = true
-		}
+// ownOfStage marks the work that a stage launched; nil where no other runs while it does.
+func (st *stageClock) ownOfStage(s *Stage) marks {
+	ids := st.regionsOf(s)
+	if !slices.ContainsFunc(ids, func(id uint32) bool { return st.tl.own.work[id] != nil }) {
+		return nil
 	}
+	own, _ := st.tl.ownOf(ids)
 	return own
 }

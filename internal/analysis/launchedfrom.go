@@ -3,8 +3,6 @@ package analysis
 import (
 	"cmp"
 	"slices"
-
-	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // A LaunchPlace is a place of the program that launches a kernel.
@@ -34,45 +32,27 @@ func (tr *timelineReader) findLaunchPlaces() {
 	if tr.brief {
 		return
 	}
-	at, made := tr.tl.at, tr.tl.at
-	if tr.tl.recalled != nil {
-		made = tr.tl.recalled
-	}
-	launched, captured := at.LaunchPlaces(), made.LaunchPlaces()
-	steps := newStepCount(tr.tl, len(tr.made.Kernels))
-	type key struct{ kernel, launched, captured uint32 }
-	var sums timeline.Memo[key, *LaunchPlace]
-	for i := range tr.tl.t.Kernels {
-		kernel := tr.tl.row(i)
-		if kernel == noKernel || !tr.tl.counts(i) {
-			continue
-		}
-		steps.add(i, kernel)
-		k := key{kernel, at.KernelPlace(i), made.KernelPlace(i)}
-		s := sums.At(kernel*7+k.launched, k, func() *LaunchPlace {
-			by, in := launched[k.launched], captured[k.captured]
-			return &LaunchPlace{Stage: cmp.Or(by.Stage, in.Stage), Module: cmp.Or(in.Module, by.Module)}
-		})
-		s.Calls++
-		s.NS += max(0, tr.tl.t.Kernels[i].Duration())
-	}
+	launched, captured := tr.tl.at.LaunchPlaces(), tr.tl.recalled.LaunchPlaces()
+	steps := tr.tl.countSteps(len(tr.made.Kernels))
 	all := map[LaunchPlace]*LaunchPlace{}
 	lists := make([]map[LaunchPlace]*LaunchPlace, len(tr.made.Kernels)) // several places can have one name
-	for k, s := range sums.All() {
-		if lists[k.kernel] == nil {
-			lists[k.kernel] = map[LaunchPlace]*LaunchPlace{}
+	for i := range tr.tl.tape.Kinds {
+		k, kernel := &tr.tl.tape.Kinds[i], tr.tl.rowOf[i]
+		if kernel == noKernel || !tr.tl.counts(k) {
+			continue
 		}
-		name := LaunchPlace{Stage: s.Stage, Module: s.Module}
-		sum := all[name]
-		if sum == nil {
-			sum = &LaunchPlace{Stage: s.Stage, Module: s.Module}
-			all[name] = sum
+		if lists[kernel] == nil {
+			lists[kernel] = map[LaunchPlace]*LaunchPlace{}
 		}
-		sum.Calls, sum.NS = sum.Calls+s.Calls, sum.NS+s.NS
-		if old := lists[k.kernel][name]; old != nil {
-			old.Calls, old.NS = old.Calls+s.Calls, old.NS+s.NS
-		} else {
-			lists[k.kernel][name] = s
+		by, in := launched[k.Place], captured[k.Captured]
+		name := LaunchPlace{Stage: cmp.Or(by.Stage, in.Stage), Module: cmp.Or(in.Module, by.Module)}
+		for _, sums := range []map[LaunchPlace]*LaunchPlace{all, lists[kernel]} {
+			sum := sums[name]
+			if sum == nil {
+				sum = new(name)
+				sums[name] = sum
+			}
+			sum.Calls, sum.NS = sum.Calls+k.Launches, sum.NS+k.NS
 		}
 	}
 	var places []LaunchPlace
@@ -88,34 +68,35 @@ func (tr *timelineReader) findLaunchPlaces() {
 
 // A stepCount counts the steps that launch each kernel; nil counts none.
 type stepCount struct {
-	step  func(kernel int) int
 	steps int
-	seen  [][]bool // by group of kernels and step
-	calls []int64  // in steps
+	seen  []marks // by row of kernels and step
+	calls []int64 // in steps
 }
 
-// newStepCount is nil where the timeline has no steps.
-func newStepCount(tl *timed, kernels int) *stepCount {
+// countSteps goes through all launches of the scope; nil where the timeline has no steps.
+func (tl *timed) countSteps(kernels int) *stepCount {
 	if tl.steps == nil {
 		return nil
 	}
-	return &stepCount{step: tl.steps.KernelStep(tl.at), steps: len(tl.steps.Steps), seen: make([][]bool, kernels), calls: make([]int64, kernels)}
-}
-
-// add counts a launch of a group of kernels.
-func (c *stepCount) add(launch int, group uint32) {
-	if c == nil {
-		return
+	c := &stepCount{steps: len(tl.steps.Steps), seen: make([]marks, kernels), calls: make([]int64, kernels)}
+	step, counted := tl.tape.StepOf(tl.at), tl.counted()
+	for w := tl.tape.Work(); w.Next(); {
+		kind := w.Kind()
+		row := tl.rowOf[kind]
+		if row == noKernel || !counted[kind] {
+			continue
+		}
+		at := step(w)
+		if at < 0 {
+			continue
+		}
+		if c.seen[row] == nil {
+			c.seen[row] = newMarks(c.steps)
+		}
+		c.seen[row].set(at)
+		c.calls[row]++
 	}
-	at := c.step(launch)
-	if at < 0 {
-		return
-	}
-	if c.seen[group] == nil {
-		c.seen[group] = make([]bool, c.steps)
-	}
-	c.seen[group][at] = true
-	c.calls[group]++
+	return c
 }
 
 // of is nil where no step launches the kernel.
@@ -124,11 +105,7 @@ func (c *stepCount) of(group int) *KernelSteps {
 		return nil
 	}
 	out := KernelSteps{Of: c.steps}
-	for _, in := range c.seen[group] {
-		if in {
-			out.Steps++
-		}
-	}
+	out.Steps = c.seen[group].count()
 	out.Each = float64(c.calls[group]) / float64(out.Steps)
 	return &out
 }

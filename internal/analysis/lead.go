@@ -21,8 +21,8 @@ func (tl *timed) leadOf(ids []uint32, only workKey) *Lead {
 	windows, paintings := map[int][]moment{}, map[int]*painting{}
 	span := tl.spansOn(only.device, ids)
 	for _, id := range ids {
-		tl.eachOf(id, only, func(i uint32, process int) {
-			opened, first := tl.t.Ranges[i].Start, span(i)
+		tl.eachOf(id, only, func(r *instance) {
+			opened, first, process := r.start, span(r.number), r.process
 			if first == (moment{}) || opened >= first.start {
 				return
 			}
@@ -60,7 +60,7 @@ func (p *painting) idleSince(at, from int64, busy int) int64 {
 	since := min(at, p.end)
 	for i := p.find(since - 1); i >= 0 && since > from; i-- {
 		idle, ran := p.blocks[i].start, false // the idle time that lasts until since
-		for r := p.read(i); r.next() && r.start < since; {
+		for r := p.read(i, &p.scan); r.next() && r.start < since; {
 			if int(r.label) < busy {
 				idle, ran = r.end, true
 			}

@@ -1,9 +1,6 @@
 package analysis
 
-import (
-	"runtime"
-	"slices"
-)
+import "slices"
 
 // A lookAhead is what the last steps ask of all launches. It is found beside the steps
 // before them, which change neither the timeline nor the kernels and regions of stages.
@@ -29,7 +26,7 @@ func (tr *timelineReader) lookAhead() {
 	// Later steps append kernels, and write other fields of both.
 	tl, kernels, stages := tr.tl.aside(), slices.Clone(tr.made.Kernels), slices.Clone(tr.made.Stages)
 	tr.tl.ahead = ahead
-	go func() {
+	tr.store.Go(func() {
 		defer close(ahead.done)
 		ahead.chains = (&savings{th: tr.th, res: &Result{Kernels: kernels, Stages: stages}, tl: tl}).chains()
 		st := newStageClock(stages, tl, selfTimes{})
@@ -37,41 +34,14 @@ func (tr *timelineReader) lookAhead() {
 			s := &stages[i]
 			ahead.stages[s.Name] = &stageLaunches{use: st.busiestStream(s), others: st.findOtherCalls(s)}
 		}
-	}()
-}
-
-// manyWork tells of a timeline whose memory matters and that one process on one device
-// made, so that nobody asks for parts of it. Gaps that are asked for once more, for Python,
-// need all of it too.
-func (tl *timed) manyWork() bool {
-	return tl.t.Ops() >= manyEvents && tl.single() && len(tl.t.PythonSamples) == 0
+	})
 }
 
 // sortLaunches begins to sort the launches, which the counters ask for, where one process on
 // one device made them.
 func (tr *timelineReader) sortLaunches() {
 	if tr.tl.single() && (len(tr.in.Counters) > 0 || tr.in.Targets != "") {
-		go tr.tl.launches()
-	}
-}
-
-// dropCalls leaves no calls but those that launched work, where there are many, once all
-// time is painted and the overview is drawn.
-func (tl *timed) dropCalls() {
-	if tl.manyWork() {
-		tl.whole()
-		runtime.GC() // before more is needed
-		tl.at.KeepLaunches(tl.recalled)
-		tl.calls = nil
-		runtime.GC() // most of the memory of calls is free now
-	}
-}
-
-// dropCorrelations releases the ids of calls where there are many, once all work is joined
-// to its calls.
-func (tl *timed) dropCorrelations() {
-	if tl.manyWork() {
-		tl.t.Calls.DropCorrelations()
+		tr.store.Go(func() { tr.tl.launches() })
 	}
 }
 

@@ -17,8 +17,8 @@ func (tr *timelineReader) defaultScope() {
 	if len(main) == 0 {
 		return
 	}
-	s := &scoped{regions: main, selects: func(nvtx.State) bool { return true }, kernels: make([]bool, len(tr.tl.t.Kernels)), places: tr.tl.at.InRegions(main)}
-	if tr.tl.mark(s) == 0 {
+	s := &scoped{regions: main, selects: func(nvtx.State) bool { return true }, places: tr.tl.at.InRegions(main)}
+	if tr.tl.launchedIn(s) == 0 {
 		return
 	}
 	tr.tl.setWindow(s)
@@ -27,15 +27,11 @@ func (tr *timelineReader) defaultScope() {
 
 // detectPhases gives a timeline without any range those of what repeats in it. A
 // damaged one may have lost its own.
-func (tr *timelineReader) detectPhases(t *timeline.Timeline) *timeline.Timeline {
+func (tr *timelineReader) detectPhases(t *timeline.Timeline) (*timeline.Timeline, timeline.Phases) {
 	if !tr.in.DefaultScope || len(t.Ranges) > 0 || len(tr.in.Include) > 0 || len(t.Damage) > 0 {
-		return t
+		return t, timeline.Phases{}
 	}
-	made, p := t.WithPhases()
-	if p.Period > 0 {
-		tr.notes.add(Note{Fact: p.Fact()})
-	}
-	return made
+	return t.WithPhases()
 }
 
 // Sources of a region.

@@ -128,13 +128,13 @@ func hashOf(path string) string {
 
 // merged are the warnings and what is missing, of which those that say the same are
 // one: a step that warned and the file that it left often do, and the step's note is
-// kept. The timeline, nil without one, tells which warnings are about one process
+// kept. The tape of the timeline, nil without one, tells which warnings are about one process
 // alone.
-func (n *notes) merged(t *timeline.Timeline) (warnings, missing []Note) {
+func (n *notes) merged(tape *timeline.Tape) (warnings, missing []Note) {
 	warnings, missing = merged(n.warnings), merged(n.missing)
 	for i := range warnings {
-		if t != nil {
-			warnings[i].ofOneProcess(t)
+		if tape != nil {
+			warnings[i].ofOneProcess(tape)
 		}
 	}
 	return warnings, missing
@@ -160,14 +160,14 @@ func merged(notes []Note) []Note {
 
 // ofOneProcess marks a message of nsys that is about one process where the
 // timeline has from others what it misses.
-func (n *Note) ofOneProcess(t *timeline.Timeline) {
+func (n *Note) ofOneProcess(tape *timeline.Tape) {
 	if !n.Is(capture.NoEvents, capture.NotStarted) {
 		return
 	}
 	switch what := n.Text(capture.Untraced); {
-	case what == "NVTX" && len(t.Ranges) > 0:
+	case what == "NVTX" && tape.RangeLen() > 0:
 		n.Code = oneProcessNoRanges
-	case what == "CUDA" && len(t.Kernels) > 0:
+	case what == "CUDA" && tape.Kernels > 0:
 		n.Code = oneProcessNoCUDA
 	}
 }

@@ -106,17 +106,19 @@ func (st *stageClock) findOtherCalls(s *Stage) []otherCall {
 // it is long.
 func (p *painting) callsWithin(m moment, into [][2]int64) {
 	for i := max(0, p.find(m.start)); i < len(p.blocks) && p.blocks[i].start < m.end; i++ {
-		if b := &p.blocks[i]; b.calls != 0 && b.start >= m.start && i+1 < len(p.blocks) && p.blocks[i+1].start <= m.end {
-			for n := (numbers{data: p.space[b.space][b.from+uint32(b.end):][:b.calls-b.end]}); n.at < len(n.data); {
-				name := p.names[int(n.data[n.at])-p.labels]
-				n.at++
-				sums := &into[min(int(name), len(into)-1)]
-				sums[0] += int64(n.number())
-				sums[1] += int64(n.number())
+		if b := &p.blocks[i]; b.start >= m.start && i+1 < len(p.blocks) && p.blocks[i+1].start <= m.end {
+			if calls := p.scan.read(p, b).calls; calls != nil {
+				for n := (numbers{data: calls}); n.at < len(n.data); {
+					name := p.names[int(n.data[n.at])-p.labels]
+					n.at++
+					sums := &into[min(int(name), len(into)-1)]
+					sums[0] += int64(n.number())
+					sums[1] += int64(n.number())
+				}
+				continue
 			}
-			continue
 		}
-		for r := p.read(i); r.next(); {
+		for r := p.read(i, &p.scan); r.next(); {
 			if r.label != p.call {
 				continue
 			}

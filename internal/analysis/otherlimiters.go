@@ -39,12 +39,14 @@ func (j *judgment) judgeDurations() {
 // are like.
 func (tl *timed) partsOf(counted [][]*launch) map[*launch]part {
 	parts := map[*launch]part{}
-	for i := range tl.t.Kernels {
-		k := tl.row(i)
-		if k == noKernel || len(counted[k]) == 0 || !tl.counts(i) {
+	inScope := tl.counted()
+	for w := tl.tape.Work(); w.Next(); {
+		kind := w.Kind()
+		k := tl.rowOf[kind]
+		if k == noKernel || len(counted[k]) == 0 || !inScope[kind] {
 			continue
 		}
-		ns := max(0, tl.t.Kernels[i].Duration())
+		ns := w.NS()
 		near := slices.MinFunc(counted[k], func(x, y *launch) int {
 			return cmp.Compare(math.Abs(x.lastsNS-float64(ns)), math.Abs(y.lastsNS-float64(ns)))
 		})

@@ -9,15 +9,16 @@ import (
 
 // timedKernel has one kernel with launches of the given durations.
 func timedKernel(durations ...int64) *state {
-	tl := &timed{t: &timeline.Timeline{}, rows: []uint32{0}}
+	tl := &timed{t: &timeline.Timeline{Queues: make([]timeline.Queue, 1), Functions: make([]timeline.Function, 1), Configs: make([]timeline.LaunchConfig, 1)}, rowOf: []uint32{0}}
 	for _, ns := range durations {
 		tl.t.Kernels = append(tl.t.Kernels, timeline.Kernel{End: ns})
-		tl.group.Add(0)
 	}
+	at := tl.t.Attribute()
+	tl.tape = at.Tape(at, nil)
 	a := analyzerWith(Input{})
 	a.tl = tl
 	a.res.Kernels = []Kernel{{}}
-	a.res.Kernels[0].measure(durations, 1)
+	a.res.Kernels[0].measure(timeline.SampleOf(durations), 1)
 	return a
 }
 

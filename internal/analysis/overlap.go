@@ -11,15 +11,11 @@ type moment struct{ start, end int64 }
 func (tl *timed) joined(regions []uint32, process int) []moment {
 	var list []moment
 	for _, id := range regions {
-		for _, i := range tl.instances[id] {
-			r := &tl.t.Ranges[i]
-			if process >= 0 && int(tl.t.ThreadProcess(r.Thread)) != process {
-				continue
+		tl.eachOf(id, workKey{process, -1}, func(r *instance) {
+			if m := tl.clip(r.start, r.end); m.start < m.end {
+				list = append(list, m)
 			}
-			if start, end := max(r.Start, tl.lo), min(r.End, tl.hi); start < end {
-				list = append(list, moment{start, end})
-			}
-		}
+		})
 	}
 	return disjoint(list)
 }
@@ -35,8 +31,8 @@ func (st *stageClock) momentsOf(s *Stage, process int) []moment {
 	}
 	var list []moment
 	for _, id := range regions {
-		st.tl.eachOf(id, workKey{process, -1}, func(i uint32, _ int) {
-			if m := st.tl.clip(st.tl.own.spans[i].start, st.tl.own.spans[i].end); m.start < m.end {
+		st.tl.eachOf(id, workKey{process, -1}, func(r *instance) {
+			if m := st.tl.clip(st.tl.own.spans[r.number].start, st.tl.own.spans[r.number].end); m.start < m.end {
 				list = append(list, m)
 			}
 		})

@@ -7,7 +7,6 @@ import (
 	"sort"
 
 	"github.com/deepprof/deepprof/internal/fact"
-	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // What a page can show and a reader can look through.
@@ -21,14 +20,13 @@ const (
 // what it returns waits for that, and puts the overview into the result.
 func (tr *timelineReader) drawOverview() (finish func()) {
 	o := Overview{StartNS: tr.tl.lo, EndNS: tr.tl.hi, Names: []string{}, Lanes: []Lane{}}
-	sources, scope := tr.tl.laneSources(tr.kinds), tr.tl.scopeSpan()
-	cut := 0
+	scope, cut := tr.tl.scopeSpan(), 0
 	drawn := make(chan struct{})
-	go func() {
-		cut = o.draw(sources, scope)
+	tr.store.Go(func() {
+		cut = o.draw(tr.tl.lanes(tr.kinds), scope)
 		o.Counters = counterLanes(tr.tl.t, o.StartNS)
 		close(drawn)
-	}()
+	})
 	return func() {
 		<-drawn
 		tr.made.Overview = o
@@ -43,21 +41,14 @@ func (tr *timelineReader) drawOverview() (finish func()) {
 }
 
 // draw makes the lanes of the most time and tells how many are left out.
-func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
-	lanes := listLanes(sources)
+func (o *Overview) draw(lanes []*lane, scope moment) (cut int) {
 	if cut = len(lanes) - maxLanes; cut > 0 {
 		order := slices.Clone(lanes)
 		slices.SortStableFunc(order, func(x, y *lane) int { return cmp.Compare(y.busy, x.busy) })
-		for _, l := range order[maxLanes:] {
-			l.cut, l.events = true, timeline.List{}
-		}
-		lanes = slices.DeleteFunc(lanes, func(l *lane) bool { return l.cut })
+		lanes = slices.DeleteFunc(lanes, func(l *lane) bool { return slices.Contains(order[maxLanes:], l) })
 	}
 	if len(lanes) == 0 {
 		return cut
-	}
-	for _, l := range lanes {
-		l.sort()
 	}
 	names := map[string]int{}
 	limits := shareBoxes(lanes)
@@ -66,7 +57,6 @@ func (o *Overview) draw(sources []laneSource, scope moment) (cut int) {
 	for i, l := range lanes {
 		o.Lanes = append(o.Lanes, l.draw(o, names, limits[i], scope))
 		detail.add(o, l, &o.Lanes[i])
-		l.events = timeline.List{}
 	}
 	o.Detail = &detail.Detail
 	return cut
@@ -87,10 +77,10 @@ func shareBoxes(lanes []*lane) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(lanes[x].events.Len(), lanes[y].events.Len()) })
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(lanes[x].n, lanes[y].n) })
 	limits, left := make([]int, len(lanes)), maxBoxes
 	for n, i := range order {
-		limits[i] = min(lanes[i].events.Len(), left/(len(lanes)-n))
+		limits[i] = min(lanes[i].n, left/(len(lanes)-n))
 		left -= limits[i]
 	}
 	return limits
@@ -103,11 +93,11 @@ const finerShare = 0.75
 // events that begin in the same bin as one box. Bins are finer within the scope.
 func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) Lane {
 	out := l.Lane
-	all := l.events.Len()
+	all := l.n
 	out.Events = int64(all)
 	out.Exact = all <= limit
-	number := func(event uint32) int {
-		name := l.name(event)
+	number := func(of uint32) int {
+		name := l.titles(of).name
 		n, ok := names[name]
 		if !ok {
 			n = len(o.Names)
@@ -120,7 +110,7 @@ func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) 
 		out.Boxes = make([]Box, 0, all)
 		for chunk := range l.chunks(0, all) {
 			for _, e := range chunk {
-				out.Boxes = append(out.Boxes, Box{Start: e.Start - o.StartNS, Len: e.End - e.Start, Name: number(e.Event)})
+				out.Boxes = append(out.Boxes, Box{Start: e.start - o.StartNS, Len: e.end - e.start, Name: number(e.title)})
 			}
 		}
 		return out
@@ -177,11 +167,11 @@ func (l *lane) mostBoxes(parts []stretch) func(width int64) float64 {
 	for _, p := range parts {
 		for chunk := range l.chunks(p.from, p.to) {
 			for i := range chunk {
-				lengths[bits.Len64(uint64(chunk[i].End)-uint64(chunk[i].Start))]++
+				lengths[bits.Len64(uint64(chunk[i].end)-uint64(chunk[i].start))]++
 			}
 		}
 		if p.from < p.to {
-			reach += float64(uint64(l.span(l.events.At(p.to-1)).start) - uint64(l.span(l.events.At(p.from)).start))
+			reach += float64(uint64(l.at(p.to-1).start) - uint64(l.at(p.from).start))
 		}
 	}
 	return func(width int64) float64 {
@@ -216,7 +206,7 @@ func (l *lane) fill(tries []binner, parts []stretch, limit int) {
 type binner struct {
 	width, origin int64 // ns; the moment that boxes count from
 	boxes         []Box
-	titles        []uint32 // of each box: its longest event
+	titles        []uint32 // of each box: that of its longest event
 
 	box            Box // that is open
 	open           bool
@@ -227,8 +217,8 @@ type binner struct {
 
 // add takes an event. One that is as long as a bin or longer stands alone; others share a box
 // with those that begin in the same bin, as long as none of the former comes between them.
-func (b *binner) add(e *timeline.Span) {
-	start, length := e.Start-b.origin, e.End-e.Start
+func (b *binner) add(e *laneEvent) {
+	start, length := e.start-b.origin, e.end-e.start
 	if b.open && (start >= b.next && start/b.width != b.bin || length >= b.width) {
 		b.flush()
 	}
@@ -247,7 +237,7 @@ func (b *binner) add(e *timeline.Span) {
 		b.reach = end
 	}
 	if length > b.longest {
-		b.longest, b.title = length, e.Event
+		b.longest, b.title = length, e.title
 	}
 	if length >= b.width {
 		b.flush()

@@ -13,7 +13,7 @@ import (
 // matters for: regions that close before their work has ended, and regions during
 // which work of others ran.
 type ownWork struct {
-	work map[uint32]*timeline.List // of each such region: numbers of timed.work, by start
+	work map[uint32]*timeline.List // of each such region: its numbers on the tape
 	// spans are empty for ranges without work, and of regions that it does not matter
 	// for.
 	spans []moment // of each range: from the first to the last of its work
@@ -21,14 +21,23 @@ type ownWork struct {
 
 // collectOwn goes through all work once.
 func (tl *timed) collectOwn(wanted map[uint32]bool) {
-	tl.own = ownWork{work: map[uint32]*timeline.List{}, spans: make([]moment, len(tl.t.Ranges))}
-	around := tl.at.RangesInTurn(func(r uint32) bool { return wanted[tl.at.RangeNode(int(r))] })
+	tl.own = ownWork{work: map[uint32]*timeline.List{}, spans: make([]moment, tl.tape.RangeLen())}
+	ranges := tl.tape.Ranges()
+	keep := make([]bool, len(tl.regions)+1)
+	for id, yes := range wanted {
+		keep[id] = yes
+	}
+	around := tl.tape.AroundWork(func(r uint32) bool { return keep[ranges.Region(r)] })
 	last := make([]int, len(tl.regions)+1) // piece of each region that was added last, from 1
-	work := tl.work.reader()
-	for i := range work.len() {
-		w := work.get(i)
-		for _, r := range around(w.call) {
-			id := tl.at.RangeNode(int(r))
+	for w := tl.tape.Work(); w.Next(); {
+		list := around(w)
+		if len(list) == 0 {
+			continue
+		}
+		i := w.At()
+		start, end := w.Span()
+		for _, r := range list {
+			id := ranges.Region(r)
 			if last[id] != i+1 {
 				if last[id] == 0 {
 					tl.own.work[id] = &timeline.List{}
@@ -36,17 +45,17 @@ func (tl *timed) collectOwn(wanted map[uint32]bool) {
 				tl.own.work[id].Add(uint32(i))
 				last[id] = i + 1
 			}
-			tl.own.spans[r].hold(&w)
+			tl.own.spans[r].hold(start, end)
 		}
 	}
 }
 
-// hold widens a stretch to a piece of work; an empty one becomes that.
-func (m *moment) hold(w *stint) {
+// hold widens a stretch to another; an empty one becomes that.
+func (m *moment) hold(start, end int64) {
 	if *m == (moment{}) {
-		*m = moment{w.start, w.end}
+		*m = moment{start, end}
 	}
-	m.start, m.end = min(m.start, w.start), max(m.end, w.end)
+	m.start, m.end = min(m.start, start), max(m.end, end)
 }
 
 // spansOn are the spans of ranges by the work of one device, of all where it is
@@ -55,16 +64,14 @@ func (tl *timed) spansOn(device int, ids []uint32) func(r uint32) moment {
 	if device < 0 {
 		return func(r uint32) moment { return tl.own.spans[r] }
 	}
-	spans, work := map[uint32]moment{}, tl.work.reader()
+	spans, around := map[uint32]moment{}, tl.tape.AroundWork(func(uint32) bool { return true })
 	for _, id := range ids {
-		for _, i := range tl.own.work[id].All() {
-			if int(work.queue(int(i)).Device) == device {
-				w := work.get(int(i))
-				tl.at.RangesAround(w.call, func(r uint32) {
-					m := spans[r]
-					m.hold(&w)
-					spans[r] = m
-				})
+		for w := range tl.workAt(tl.own.work[id].Numbers(), workKey{-1, device}) {
+			start, end := w.Span()
+			for _, r := range around(w) {
+				m := spans[r]
+				m.hold(start, end)
+				spans[r] = m
 			}
 		}
 	}
@@ -95,13 +102,13 @@ func (tl *timed) ownSplit(ids []uint32, only workKey, async bool) []int64 {
 		span = tl.spansOn(only.device, ids)
 	}
 	for _, id := range ids {
-		tl.eachOf(id, only, func(i uint32, process int) {
-			m := moment{tl.t.Ranges[i].Start, tl.t.Ranges[i].End}
+		tl.eachOf(id, only, func(r *instance) {
+			m := r.moment
 			if async {
-				m = span(i)
+				m = span(r.number)
 			}
 			if m.start < m.end {
-				windows[process] = append(windows[process], m)
+				windows[r.process] = append(windows[r.process], m)
 			}
 		})
 	}
@@ -114,11 +121,12 @@ func (tl *timed) ownSplit(ids []uint32, only workKey, async bool) []int64 {
 		if !async && only == (workKey{-1, -1}) && key.device < 0 && !tl.strangers && tl.tallies(process) {
 			all = func(into []int64) { tl.addInstances(ids, only, into) } // the same stretches
 		}
-		own, others := tl.ownOf(ids), (iter.Seq[stint])(nil)
-		if own != nil && 2*own.Len() >= tl.work.len() {
-			others = tl.workAt(own.Missing(uint32(tl.work.len())), key)
+		own, n := tl.ownOf(ids)
+		var others iter.Seq[*timeline.WorkReader]
+		if n > 0 && 2*n >= tl.tape.WorkLen() {
+			others = tl.workAt(own.those(tl.tape.WorkLen(), false), key)
 		}
-		tl.addOwn(tl.workAt(own.Numbers(), key), others, all, list, ns)
+		tl.addOwn(tl.workAt(own.those(tl.tape.WorkLen(), true), key), others, all, list, ns)
 	}
 	return ns
 }
@@ -130,7 +138,7 @@ func (tl *timed) ownSplit(ids []uint32, only workKey, async bool) []int64 {
 // so that both splits are the same where no other work runs within them. Others is the rest
 // of all work, by start; nil where there is more of it than of the work itself, so that to
 // look there takes longer than to split.
-func (tl *timed) addOwn(work, others iter.Seq[stint], splitAll func([]int64), windows []moment, ns []int64) {
+func (tl *timed) addOwn(work, others iter.Seq[*timeline.WorkReader], splitAll func([]int64), windows []moment, ns []int64) {
 	all := make([]int64, len(ns))
 	own := all
 	var beside sync.WaitGroup
@@ -151,47 +159,44 @@ func (tl *timed) addOwn(work, others iter.Seq[stint], splitAll func([]int64), wi
 
 // runsWithin tells whether any work, which comes by start, runs within stretches of time;
 // true also where these share moments.
-func runsWithin(work iter.Seq[stint], windows []moment) bool {
+func runsWithin(work iter.Seq[*timeline.WorkReader], windows []moment) bool {
 	if !areApart(windows) {
 		return true
 	}
 	next := 0
 	for w := range work {
-		for next < len(windows) && windows[next].end <= w.start {
+		start, end := w.Span()
+		for next < len(windows) && windows[next].end <= start {
 			next++
 		}
 		if next == len(windows) {
 			break
 		}
-		if w.end > w.start && windows[next].start < w.end {
+		if end > start && windows[next].start < end {
 			return true
 		}
 	}
 	return false
 }
 
-// ownOf lists the work of regions by start, each piece once; nil is empty.
-func (tl *timed) ownOf(ids []uint32) *timeline.List {
-	if len(ids) == 1 {
-		return tl.own.work[ids[0]]
-	}
-	var all []uint32
+// ownOf marks the work of regions, and counts it.
+func (tl *timed) ownOf(ids []uint32) (own marks, n int) {
+	own = newMarks(tl.tape.WorkLen())
 	for _, id := range ids {
-		for _, i := range tl.own.work[id].All() {
-			all = append(all, i)
+		for i := range tl.own.work[id].Numbers() {
+			own.set(int(i))
 		}
 	}
-	slices.Sort(all)
-	packed := timeline.ListOf(slices.Compact(all))
-	return &packed
+	return own, own.count()
 }
 
-// workAt goes through the work at places of timed.work that key chooses.
-func (tl *timed) workAt(places iter.Seq[uint32], key workKey) iter.Seq[stint] {
-	return func(yield func(stint) bool) {
-		work := tl.work.reader()
-		for i := range places {
-			if w := work.get(int(i)); key.chooses(&tl.t.Queues[w.queue]) && !yield(w) {
+// workAt goes through the work with some numbers that key chooses.
+func (tl *timed) workAt(numbers iter.Seq[uint32], key workKey) iter.Seq[*timeline.WorkReader] {
+	kinds := tl.chosenBy(key)
+	return func(yield func(*timeline.WorkReader) bool) {
+		w := tl.tape.Work()
+		for i := range numbers {
+			if w.Go(int(i)); kinds[w.Kind()] && !yield(w) {
 				return
 			}
 		}
@@ -204,14 +209,13 @@ func (tl *timed) oneDevice(ids []uint32, key workKey) int {
 	if key.device >= 0 || len(tl.devices()) < 2 {
 		return key.device
 	}
-	device, work := -1, tl.work.reader()
+	device := -1
 	for _, id := range ids {
-		for _, i := range tl.own.work[id].All() {
-			q := work.queue(int(i))
-			switch {
-			case !key.chooses(q) || device == int(q.Device):
+		for w := range tl.workAt(tl.own.work[id].Numbers(), key) {
+			switch of := int(tl.t.Queues[w.Of().Queue].Device); {
+			case device == of:
 			case device < 0:
-				device = int(q.Device)
+				device = of
 			default:
 				return -1
 			}
@@ -225,23 +229,34 @@ func (key workKey) chooses(q *timeline.Queue) bool {
 	return (key.process < 0 || int(q.Process) == key.process) && (key.device < 0 || int(q.Device) == key.device)
 }
 
-// eachOf visits the instances of a region that are meant, with their process.
-func (tl *timed) eachOf(id uint32, only workKey, visit func(i uint32, process int)) {
-	var used []bool
+// An instance is a range of a region.
+type instance struct {
+	moment
+	number  uint32 // its place on the tape
+	thread  uint32
+	process int // -1 where it is not known
+}
+
+// eachOf visits the instances of a region that are meant. What is visited holds until the next.
+func (tl *timed) eachOf(id uint32, only workKey, visit func(*instance)) {
+	var used marks
 	if only.device >= 0 {
 		used = tl.rangesOf(only.device)
 	}
+	ranges := tl.tape.Ranges()
 	for _, i := range tl.instances[id] {
-		process := tl.processOf(i)
-		if (used == nil || used[i]) && (only.process < 0 || process == only.process) {
-			visit(i, process)
+		r := instance{number: i, thread: ranges.Thread(i)}
+		r.process = tl.processOfThread(r.thread)
+		if (used == nil || used.has(int(i))) && (only.process < 0 || r.process == only.process) {
+			r.start, r.end = ranges.Span(i)
+			visit(&r)
 		}
 	}
 }
 
-// processOf is the process of a range; -1 where it is not known.
-func (tl *timed) processOf(r uint32) int {
-	if process := int(tl.t.ThreadProcess(tl.t.Ranges[r].Thread)); process < len(tl.t.Processes) {
+// processOfThread is the process of a thread; -1 where it is not known.
+func (tl *timed) processOfThread(thread uint32) int {
+	if process := int(tl.t.ThreadProcess(thread)); process < len(tl.t.Processes) {
 		return process
 	}
 	return -1
@@ -251,10 +266,10 @@ func (tl *timed) processOf(r uint32) int {
 // its first to its last work. Those of no length are left out.
 func (tl *timed) passes(ids []uint32, async bool) (list []moment) {
 	for _, id := range ids {
-		tl.eachOf(id, workKey{-1, -1}, func(i uint32, _ int) {
-			m := moment{tl.t.Ranges[i].Start, tl.t.Ranges[i].End}
+		tl.eachOf(id, workKey{-1, -1}, func(r *instance) {
+			m := r.moment
 			if async {
-				m = tl.own.spans[i]
+				m = tl.own.spans[r.number]
 			}
 			if m.start < m.end {
 				list = append(list, m)

@@ -5,26 +5,35 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"sort"
 
+	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // palette has what all paintings of a timeline share.
 type palette struct {
-	categories int                     // labels below are categories, those above causes
-	since      func(call uint32) int64 // start of the earliest range around a launching call; that of the call itself without one
-	cuts       []int64                 // bounds of ranges, sorted: shared time is dealt out anew at each
+	categories int     // labels below are categories, those above causes
+	label      []uint8 // by kind of work: its category, or copyLabel for copies and sets
+	hosts      *hostCalls
+	// since gives a function that tells of work, piece after piece, when the earliest range
+	// around its launch began; the launch itself without one. The launch must be known.
+	since func() func(*timeline.WorkReader) int64
+	tape  *timeline.Tape // shared time is dealt out anew at each bound of a range
+	store *columns.Store
 }
+
+// copyLabel stands in place of a category for copies and sets; there are never so many
+// categories.
+const copyLabel = 255
 
 // of is the label of a cause.
 func (p *palette) of(c cause) uint8 { return uint8(p.categories + int(c)) }
 
-// paint labels the time from lo to hi. The work comes by start and stays as it is. Counted
-// is filled; it may be nil.
-func (p *palette) paint(calls *callIndex, work iter.Seq[stint], lo, hi int64, counted *tally) *painting {
-	b := &painter{p: p, calls: calls, out: &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi), tally: counted}, at: lo, hi: hi,
-		active: make([]int32, p.categories), begun: map[uint32]bool{}, hosts: calls.cursors()}
+// paint labels the time from lo to hi. The work comes by start. Counted is filled; it may be
+// nil.
+func (p *palette) paint(work iter.Seq[*timeline.WorkReader], lo, hi int64, counted *tally) *painting {
+	b := &painter{p: p, out: &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi), tally: counted, space: columns.NewBlocks(p.store)}, at: lo, hi: hi,
+		active: make([]int32, p.categories), begun: map[graphLaunch]bool{}, hosts: map[uint32]*hostCursor{}, since: p.since()}
 	b.run(work)
 	b.out.finish()
 	return b.out
@@ -32,7 +41,7 @@ func (p *palette) paint(calls *callIndex, work iter.Seq[stint], lo, hi int64, co
 
 // splitWork gives the time of each category within stretches of time by work alone, which
 // comes by start: why none runs is not asked.
-func (p *palette) splitWork(work iter.Seq[stint], lo, hi int64, windows []moment) []int64 {
+func (p *palette) splitWork(work iter.Seq[*timeline.WorkReader], lo, hi int64, windows []moment) []int64 {
 	ns := make([]int64, p.labels())
 	b := &painter{p: p, out: &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
 		active: make([]int32, p.categories), workOnly: true}
@@ -55,7 +64,6 @@ func (p *palette) labels() int { return p.categories + int(causes) }
 // A painter goes through work by start and knows what runs at a moment.
 type painter struct {
 	p       *palette
-	calls   *callIndex
 	out     *painting
 	at, hi  int64
 	running []ending // what ends first is last
@@ -63,13 +71,18 @@ type painter struct {
 	kinds   int      // categories with any
 	count   int32    // kernels running
 	copies  int32
-	last    uint32          // call that launched the work which began last
-	begun   map[uint32]bool // launches of graphs of which a node began
-	hosts   []hostCursor    // by thread
-	only    int             // a category with any, or one that had some last
+	last    graphLaunch            // the call that launched the work which began last
+	begun   map[graphLaunch]bool   // launches of graphs of which a node began
+	hosts   map[uint32]*hostCursor // by thread, of those that were asked for
+	since   func(*timeline.WorkReader) int64
+	only    int                   // a category with any, or one that had some last
+	bounds  *timeline.BoundReader // nil before it is asked for
 
 	workOnly bool // idle time has no cause
 }
+
+// A graphLaunch is a call, by its place among those of its thread; None where it is not known.
+type graphLaunch struct{ thread, call uint32 }
 
 // An ending is work that runs.
 type ending struct {
@@ -78,29 +91,35 @@ type ending struct {
 }
 
 // begin takes up work that runs from now on.
-func (b *painter) begin(w *stint) {
-	b.change(w.label, 1)
+func (b *painter) begin(end int64, label uint8) {
+	b.change(label, 1)
 	i := len(b.running)
 	b.running = append(b.running, ending{})
-	for ; i > 0 && b.running[i-1].at < w.end; i-- { // few run at once
+	for ; i > 0 && b.running[i-1].at < end; i-- { // few run at once
 		b.running[i] = b.running[i-1]
 	}
-	b.running[i] = ending{w.end, w.label}
+	b.running[i] = ending{end, label}
 }
 
 // run paints all time. Work that takes no time, or ends before it starts, changes nothing.
-func (b *painter) run(work iter.Seq[stint]) {
-	b.last = timeline.None
+func (b *painter) run(work iter.Seq[*timeline.WorkReader]) {
+	b.last.call = timeline.None
 	for w := range work {
-		if w.end <= w.start {
+		start, end := w.Span()
+		if end <= start {
 			continue
 		}
-		b.finish(w.start, &w)
-		b.until(w.start, &w)
-		b.begin(&w)
-		b.last = w.call
-		if !b.workOnly && w.node && w.call != timeline.None {
-			b.begun[w.call] = true
+		b.finish(start, w)
+		b.until(start, w)
+		kind := w.Kind()
+		b.begin(end, b.p.label[kind])
+		if b.workOnly {
+			continue
+		}
+		k := w.Of()
+		b.last = graphLaunch{k.Thread, w.Call()}
+		if k.Node && b.last.call != timeline.None {
+			b.begun[b.last] = true
 		}
 	}
 	b.finish(math.MaxInt64, nil)
@@ -108,7 +127,7 @@ func (b *painter) run(work iter.Seq[stint]) {
 }
 
 // finish ends the work that is over before a moment, at which other work begins.
-func (b *painter) finish(before int64, after *stint) {
+func (b *painter) finish(before int64, after *timeline.WorkReader) {
 	for n := len(b.running) - 1; n >= 0 && b.running[n].at < before; n-- {
 		w := b.running[n]
 		b.running = b.running[:n]
@@ -136,7 +155,7 @@ func (b *painter) change(label uint8, by int32) {
 
 // until paints up to t what the present state says. After is the work that
 // begins next.
-func (b *painter) until(t int64, after *stint) {
+func (b *painter) until(t int64, after *timeline.WorkReader) {
 	t = min(t, b.hi)
 	if t <= b.at {
 		return
@@ -160,13 +179,15 @@ func (b *painter) until(t int64, after *stint) {
 // share deals out time in which kernels of several categories ran: to each by
 // the number of its kernels.
 func (b *painter) share(t int64) {
-	cuts := b.p.cuts
-	i := sort.Search(len(cuts), func(i int) bool { return cuts[i] > b.at })
+	if b.bounds == nil {
+		b.bounds = b.p.tape.Bounds()
+	}
+	cut := b.bounds.After(b.at)
 	for b.at < t {
 		end := t
-		if i < len(cuts) && cuts[i] < t {
-			end = cuts[i]
-			i++
+		if cut && b.bounds.Time() < t {
+			end = b.bounds.Time()
+			cut = b.bounds.After(end)
 		}
 		b.deal(end)
 		b.at = end
@@ -193,26 +214,30 @@ func (b *painter) deal(end int64) {
 }
 
 // idle paints time without any work.
-func (b *painter) idle(t int64, after *stint) {
-	call := b.last
-	if after != nil {
-		call = after.call
-	}
-	if call == timeline.None || b.workOnly {
+func (b *painter) idle(t int64, after *timeline.WorkReader) {
+	if b.workOnly {
 		b.out.add(b.at, b.p.of(causeNone))
 		return
 	}
-	if after != nil && after.node && b.begun[call] {
+	by := b.last
+	if after != nil {
+		by = graphLaunch{after.Of().Thread, after.Call()}
+	}
+	if by.call == timeline.None {
+		b.out.add(b.at, b.p.of(causeNone))
+		return
+	}
+	if after != nil && after.Of().Node && b.begun[by] {
 		b.out.add(b.at, b.p.of(causeGraph)) // the GPU goes from node to node by itself
 		return
 	}
-	calls := &b.calls.t.Calls
 	until := t
 	if after != nil {
-		until = min(t, max(b.at, calls.End(call)))
+		_, end := after.Launch()
+		until = min(t, max(b.at, end))
 	}
-	if thread := calls.Thread(call); int(thread) < len(b.hosts) {
-		b.walk(&b.hosts[thread], until, after)
+	if h := b.host(by.thread); h != nil {
+		b.walk(h, until, after)
 	} else if b.at < until {
 		b.add(b.at, causeNone, after == nil)
 	}
@@ -221,51 +246,60 @@ func (b *painter) idle(t int64, after *stint) {
 	}
 }
 
+// host is the cursor of a thread; nil for one that is not known.
+func (b *painter) host(thread uint32) *hostCursor {
+	h, ok := b.hosts[thread]
+	if !ok {
+		h = b.p.hosts.cursor(thread)
+		b.hosts[thread] = h
+	}
+	return h
+}
+
 // walk paints, up to a moment, what a thread was in, piece by piece. Of calls within calls,
 // the outer one counts. Time goes on from walk to walk.
-func (b *painter) walk(h *hostCursor, to int64, after *stint) {
+func (b *painter) walk(h *hostCursor, to int64, after *timeline.WorkReader) {
 	if to <= b.at {
 		return
 	}
-	c := h.at(h.next)
-	for ; c != nil && c.End <= b.at; c = h.at(h.next) {
-		h.ended, h.any = c.End, true
-		h.next++
-	}
+	h.until(b.at)
 	at, ended, any := b.at, h.ended, h.any
-	for j := h.next; c != nil && at < to; c = h.at(j) {
-		j++
-		if c.End <= c.Start { // damaged, or of no length
-			ended, any = c.End, true
+	for i := 0; at < to; i++ {
+		c := h.at(i)
+		if c == nil {
+			break
+		}
+		if c.end <= c.start { // damaged, or of no length
+			ended, any = c.end, true
 			continue
 		}
-		start, end, call := c.Start, c.End, c.Event
+		start, end, site := c.start, c.end, c.site
 		if start > at {
-			b.wait(at, min(start, to), h.x.between(any, ended, start), timeline.None, after)
+			b.wait(at, min(start, to), h.x.between(any, ended, start), 0, after)
 			at = min(start, to)
 			if at >= to {
 				return
 			}
 		}
-		b.wait(at, min(end, to), h.x.cause(call), call, after)
+		b.wait(at, min(end, to), h.x.causes[site], h.x.names[site], after)
 		at = min(end, to)
 		ended, any = end, true
 	}
 	if at < to {
-		b.wait(at, to, causeNone, timeline.None, after)
+		b.wait(at, to, causeNone, 0, after)
 	}
 }
 
 // wait paints a stretch of idle time in which the host was in one call, or between two.
 // Host code before the first range around the launch of the work that comes after is not
 // on the way to it.
-func (b *painter) wait(start, end int64, c cause, in uint32, after *stint) {
+func (b *painter) wait(start, end int64, c cause, in timeline.StringID, after *timeline.WorkReader) {
 	switch {
 	case c == causeCall:
-		b.out.addCall(start, b.calls.t.Calls.Name(in))
+		b.out.addCall(start, in)
 		return
 	case c == causeHost && after != nil:
-		if since := b.p.since(after.call); start < since {
+		if since := b.since(after); start < since {
 			b.add(start, causeNone, false)
 			if since < end {
 				b.add(since, causeHost, false)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sort"
 
+	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -16,7 +17,7 @@ type painting struct {
 	labels int
 	call   uint8               // label of pieces in which the host was in a CUDA call that has no cause of its own; each is one call
 	blocks []block             // of pieces, which follow each other without holes
-	space  [][]byte            // that blocks lie in
+	space  columns.Blocks      // that blocks lie in
 	names  []timeline.StringID // of calls, by their code less labels
 	end    int64
 	// sums holds, for one in every few blocks, the time of each label before it.
@@ -24,6 +25,7 @@ type painting struct {
 	// Splits ask for stretches one after the other, so that each goes on where
 	// the one before ended. A painting is for one goroutine.
 	starts, ends cursor
+	scan         spaceReader
 
 	tally  *tally      // what regions had of it; nil where nobody counts
 	within *windowSums // where these alone are wanted: then no piece is kept
@@ -33,6 +35,7 @@ type painting struct {
 	begun   bool    // there is one
 	last    piece   // that was written
 	n       int     // pieces of the last block
+	filling []byte  // space that the last block lies in
 	pieces  []byte  // of the last block
 	running []int64 // time of each label up to the last piece
 	closed  []int64 // the same, up to the last block
@@ -52,8 +55,9 @@ type piece struct {
 }
 
 const (
-	stride = 128 // pieces of a block, of which the last one of a painting may have fewer
-	few    = 16  // blocks for which sums are kept once
+	stride     = 256     // pieces of a block, of which the last one of a painting may have fewer
+	few        = 16      // blocks for which sums are kept once
+	spaceBytes = 1 << 16 // of blocks that are kept together
 )
 
 // anyName is the code of a call whose name has none: the name follows.
@@ -63,13 +67,39 @@ const anyName = 255
 // small: of each a code, and how long it takes, which the last one leaves to the next
 // block. The code is the label or, where it is a call, that of its name. After the pieces
 // come the labels that occur, each with its time, and then the codes of calls with the time
-// of short and of long ones; nobody reads either of the last block.
+// of short and of long ones; nobody reads either of the last block. Where these parts end
+// stands before them, two bytes each.
 type block struct {
-	start    int64
-	space    uint32 // index of painting.space
-	from     uint32 // in that
-	mid, end uint16 // of the pieces and of the times, from there: some 20 bytes a piece at most
-	calls    uint16 // end of the calls; 0 where some have no code, so that pieces must be read
+	start int64
+	space uint32 // number in painting.space
+	from  uint32 // in that
+}
+
+// headBytes is what stands before the pieces of a block.
+const headBytes = 6
+
+// A blockData is what a block holds. Calls is nil where some have no code, so that pieces must
+// be read.
+type blockData struct{ pieces, times, calls []byte }
+
+// A spaceReader reads the blocks of a painting. What it gives holds until it is used again.
+type spaceReader struct {
+	data, room []byte
+	space      uint32 // that data is of, from 1
+}
+
+func (s *spaceReader) read(p *painting, b *block) (d blockData) {
+	if s.space != b.space+1 {
+		s.data, s.room = p.space.Read(int(b.space), s.room)
+		s.space = b.space + 1
+	}
+	data := s.data[b.from:]
+	mid, end, calls := binary.LittleEndian.Uint16(data), binary.LittleEndian.Uint16(data[2:]), binary.LittleEndian.Uint16(data[4:])
+	d.pieces, d.times = data[headBytes:mid], data[mid:end]
+	if calls != 0 {
+		d.calls = data[end:calls]
+	}
+	return d
 }
 
 // add begins a piece, unless the label stays. A piece of no length gives way.
@@ -130,6 +160,7 @@ func (p *painting) write() {
 			p.sums = append(p.sums, p.running...)
 		}
 		p.blocks = append(p.blocks, block{start: p.now.start})
+		p.pieces = append(p.pieces[:0], make([]byte, headBytes)...)
 	} else {
 		p.pieces = binary.AppendUvarint(p.pieces, uint64(length))
 	}
@@ -172,14 +203,13 @@ func lengthClass(length int64) int {
 
 // closeBlock puts the last block away.
 func (p *painting) closeBlock() {
-	b := &p.blocks[len(p.blocks)-1]
-	b.mid = uint16(len(p.pieces))
+	binary.LittleEndian.PutUint16(p.pieces, uint16(len(p.pieces))) // some 20 bytes a piece at most
 	for l, ns := range p.running {
 		if n := ns - p.closed[l]; n > 0 {
 			p.pieces = binary.AppendUvarint(append(p.pieces, uint8(l)), uint64(n))
 		}
 	}
-	b.end = uint16(len(p.pieces))
+	binary.LittleEndian.PutUint16(p.pieces[2:], uint16(len(p.pieces)))
 	if !p.unnamed {
 		for i, ns := range p.inCalls {
 			if ns != [2]int64{} {
@@ -187,29 +217,29 @@ func (p *painting) closeBlock() {
 				p.pieces = binary.AppendUvarint(p.pieces, uint64(ns[1]))
 			}
 		}
-		b.calls = uint16(len(p.pieces))
+		binary.LittleEndian.PutUint16(p.pieces[4:], uint16(len(p.pieces)))
 	}
 	clear(p.inCalls)
 	p.unnamed = false
-	b.space, b.from = p.put(p.pieces)
-	p.pieces = p.pieces[:0]
+	if len(p.filling)+len(p.pieces) > spaceBytes {
+		p.closeSpace()
+	}
+	b := &p.blocks[len(p.blocks)-1]
+	b.space, b.from = uint32(p.space.Len()), uint32(len(p.filling))
+	p.filling = append(p.filling, p.pieces...)
 	copy(p.closed, p.running)
 	p.n = 0
 }
 
-// The room for pieces grows with the painting: many are small.
-const leastSpace, mostSpace = 1 << 10, 1 << 20
-
-// put tells where it put the data: in which space, and from where on.
-func (p *painting) put(data []byte) (space, from uint32) {
-	last := len(p.space) - 1
-	if last < 0 || cap(p.space[last])-len(p.space[last]) < len(data) {
-		p.space = append(p.space, make([]byte, 0, max(len(data), min(mostSpace, leastSpace*len(p.blocks)))))
-		last++
+// closeSpace puts the blocks away that are kept together.
+func (p *painting) closeSpace() {
+	if len(p.filling) == 0 {
+		return
 	}
-	from = uint32(len(p.space[last]))
-	p.space[last] = append(p.space[last], data...)
-	return uint32(last), from
+	if !p.space.Add(p.filling) {
+		p.filling = make([]byte, 0, spaceBytes)
+	}
+	p.filling = p.filling[:0]
 }
 
 // codeOf is the code of a call by its name.
@@ -227,12 +257,6 @@ func (p *painting) codeOf(name timeline.StringID) uint8 {
 	p.names, p.codes[name] = append(p.names, name), uint8(code)
 	p.inCalls = append(p.inCalls, [2]int64{})
 	return uint8(code)
-}
-
-// dataOf is what a block holds.
-func (p *painting) dataOf(b *block) (pieces, times []byte) {
-	data := p.space[b.space][b.from:]
-	return data[:b.mid], data[b.mid:b.end]
 }
 
 // finish ends the painting.
@@ -254,7 +278,8 @@ func (p *painting) finish() {
 	case p.tally != nil:
 		p.tally.upTo(math.MaxInt64, make([]int64, p.labels), 0, uint8(p.labels-1))
 	}
-	p.begun, p.codes, p.pieces, p.running, p.closed, p.inCalls = false, nil, nil, nil, nil, nil
+	p.closeSpace()
+	p.begun, p.codes, p.pieces, p.filling, p.running, p.closed, p.inCalls = false, nil, nil, nil, nil, nil, nil
 }
 
 // A pieceReader goes through the pieces of a block.
@@ -268,10 +293,9 @@ type pieceReader struct {
 }
 
 // read is before the first piece of block i.
-func (p *painting) read(i int) pieceReader {
+func (p *painting) read(i int, in *spaceReader) pieceReader {
 	b := &p.blocks[i]
-	pieces, _ := p.dataOf(b)
-	r := pieceReader{end: b.start, of: p, numbers: numbers{data: pieces}, last: p.end}
+	r := pieceReader{end: b.start, of: p, numbers: numbers{data: in.read(p, b).pieces}, last: p.end}
 	if i+1 < len(p.blocks) {
 		r.last = p.blocks[i+1].start
 	}
@@ -357,6 +381,7 @@ func (p *painting) splitAll(windows []moment, into []int64) {
 // A cursor stands at the piece that a moment lies in, or ends with.
 type cursor struct {
 	pieceReader
+	in   spaceReader
 	sums []int64 // time of each label before the piece; nil before the first move
 }
 
@@ -367,8 +392,8 @@ func (c *cursor) move(p *painting, to int64) {
 			c.sums = make([]int64, p.labels)
 		}
 		i := max(0, p.find(to))
-		p.before(i, c.sums)
-		c.pieceReader = p.read(i)
+		p.before(i, &c.in, c.sums)
+		c.pieceReader = p.read(i, &c.in)
 		c.next()
 	}
 	for c.end < to {
@@ -378,12 +403,11 @@ func (c *cursor) move(p *painting, to int64) {
 }
 
 // before gives the time of each label before a block.
-func (p *painting) before(i int, into []int64) {
+func (p *painting) before(i int, in *spaceReader, into []int64) {
 	first := i / few * few
 	copy(into, p.sums[i/few*p.labels:])
 	for ; first < i; first++ {
-		_, times := p.dataOf(&p.blocks[first])
-		for t := (numbers{data: times}); t.at < len(t.data); {
+		for t := (numbers{data: in.read(p, &p.blocks[first]).times}); t.at < len(t.data); {
 			label := t.data[t.at]
 			t.at++
 			into[label] += int64(t.number())

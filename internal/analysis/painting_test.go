@@ -85,9 +85,8 @@ func TestMostBoxes(t *testing.T) {
 		for i := range spans {
 			at += rng.Int64N(1 << rng.IntN(12))
 			spans[i] = moment{at, at + rng.Int64N(1<<rng.IntN(12))}
-			l.events.Add(uint32(i))
 		}
-		l.span = func(i uint32) moment { return spans[i] }
+		l.laneEvents = listed(len(spans), func(i int) moment { return spans[i] }, func(i int) uint32 { return uint32(i) }, nil)
 		o := &Overview{EndNS: at + 1}
 		cut := rng.IntN(len(spans) + 1)
 		parts := []stretch{{0, cut}, {cut, len(spans)}}

@@ -153,28 +153,28 @@ func (jb *jobReader) lostPart(path string, err error) *recording {
 // same stages. Of what it finds doubtful it tells nothing that the first told.
 func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error) {
 	b := jb.further(path)
-	t, lost, err := b.openTimeline(ctx)
-	if err == nil {
-		err = checkKernels(path, t)
-	}
+	p, lost, err := b.openTimeline(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkKernels(path, p.tape.Kernels+p.tape.Graphs, p.t.Damage); err != nil {
 		return nil, err
 	}
 	jb.notes.use(path, "timeline")
 	if len(lost) > 0 {
 		jb.notes.lose(path, inputLost, fact.Because("lost", lost[0].What))
 	}
-	for _, w := range t.Warnings {
+	for _, w := range p.t.Warnings {
 		w = asMessage(w)
 		if !slices.ContainsFunc(jb.notes.warnings, func(n Note) bool { return n.Fact.Equal(w) }) {
 			jb.notes.add(Note{Fact: w, File: jb.in.rel(path)})
 		}
 	}
-	if err := b.takeTimeline(ctx, t); err != nil {
+	if err := b.takeTimeline(ctx, p); err != nil {
 		return nil, err
 	}
 	jb.steps = append(jb.steps, b.tl.engine...)
-	jb.notes.findUnannotated(jb.in.Run, t, false)
+	jb.notes.findUnannotated(jb.in.Run, b.tl, false)
 	return b.part(path, len(jb.in.Timelines)), nil
 }
 
@@ -182,7 +182,7 @@ func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error
 func (jb *jobReader) further(path string) *timelineReader {
 	in := *jb.in
 	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
-	return &timelineReader{rules: jb.rules, in: &in, run: &runRecord{}, self: selfTimes{unprofiled: jb.self.unprofiled}, made: newResult(in), notes: &notes{}, brief: true}
+	return &timelineReader{rules: jb.rules, in: &in, run: &runRecord{}, self: selfTimes{unprofiled: jb.self.unprofiled}, made: newResult(in), notes: &notes{}, store: jb.store, brief: true}
 }
 
 // part is what is kept of the timeline that was read, one of so many.
@@ -192,7 +192,7 @@ func (tr *timelineReader) part(path string, of int) *recording {
 		path: path, command: t.Source.Command, tool: t.Source.Tool, epoch: t.Session.EpochNS, clock: t.Session.ClockNS, lo: tr.tl.lo, hi: tr.tl.hi,
 		kernels: tr.tl.kernelTimes(),
 		row: Part{
-			File: tr.in.rel(path), Of: tr.in.identityOf(path, t), StartUTC: t.Session.StartUTC,
+			File: tr.in.rel(path), Of: tr.in.identityOf(path, tr.tl), StartUTC: t.Session.StartUTC,
 			WallNS: tot.WallNS, BusyNS: tot.BusyNS, KernelNS: tot.KernelNS, CopyNS: tot.CopyNS, Launches: tot.Launches, Communication: tot.Communication,
 			Stages: []PartStage{}, Steps: timeline.GroupSteps(tr.tl.stepRows()),
 		},
@@ -228,10 +228,11 @@ func (s *Stage) time() PartStage {
 func (tl *timed) kernelTimes() map[string]*callTime {
 	t := tl.t
 	byFunction := make([]callTime, len(t.Functions))
-	for i := range t.Kernels {
-		c := &byFunction[t.Kernels[i].Function]
-		c.calls++
-		c.ns += max(0, t.Kernels[i].Duration())
+	for i := range tl.tape.Kinds {
+		if k := &tl.tape.Kinds[i]; k.Kind == timeline.OpKernel {
+			c := &byFunction[k.Function]
+			c.calls, c.ns = c.calls+k.Launches, c.ns+k.NS
+		}
 	}
 	all := map[string]*callTime{}
 	for i, c := range byFunction {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // Limits of the lanes of ranks: boxes of all of them together, boxes of one, and
@@ -25,32 +25,40 @@ type drawnRank struct {
 // drawRank draws a timeline as one lane: its GPU work, or the innermost ranges of
 // a program of the CPU. Of is how many ranks there are.
 func (tr *timelineReader) drawRank(of int) *drawnRank {
-	t := tr.tl.t
-	anyProcess := func(uint32) (fact.Stored, int64) { return fact.Stored{}, 0 }
+	tl := tr.tl
 	one := &lane{Lane: Lane{Kind: "kernel"}}
-	source := tr.tl.workLanes(tr.kinds, anyProcess)
-	source.lane = func(uint32) *lane { return one }
-	if t.Ops() == 0 {
-		inner := make([]bool, len(t.Ranges))
-		for _, r := range tr.tl.ownRanges() {
-			inner[r] = true
-		}
+	if tl.tape.WorkLen() > 0 {
+		all := &sharedLane{lane: one}
+		tl.workLanesBy(tr.kinds, func(*timeline.WorkKind) *sharedLane { return all })
+	} else {
 		one.Kind = "nvtx"
-		source = tr.tl.rangeLanes(anyProcess)
-		source.lane = func(i uint32) *lane {
-			if tr.tl.at.RangeNode(int(i)) == 0 || !inner[i] && !hostCollective.MatchString(t.Name(t.Ranges[i].Name)) {
-				return nil
-			}
-			return one
-		}
+		tl.listHostWork(one)
 	}
-	if len(listLanes([]laneSource{source})) == 0 {
+	if one.n == 0 {
 		return nil
 	}
-	one.sort()
 	o := Overview{StartNS: tr.tl.lo, EndNS: tr.tl.hi}
 	drawn := one.draw(&o, map[string]int{}, max(20, min(rankLaneMost, rankBoxes/max(1, of))), moment{})
 	return &drawnRank{lane: drawn, names: o.Names, start: o.StartNS}
+}
+
+// listHostWork lists the innermost ranges in a lane, and those that mark an exchange.
+func (tl *timed) listHostWork(l *lane) {
+	ranges, own := tl.tape.Ranges(), tl.ownRanges()
+	list := slices.Clone(own)
+	for r := range uint32(tl.tape.RangeLen()) {
+		if hostCollective.MatchString(tl.rangeName(ranges, r)) {
+			list = append(list, r)
+		}
+	}
+	slices.Sort(list)
+	list = slices.DeleteFunc(slices.Compact(list), func(r uint32) bool { return ranges.Region(r) == 0 })
+	l.laneEvents = listed(len(list), func(i int) moment { return forward(ranges.Span(list[i])) },
+		func(i int) uint32 { return ranges.Region(list[i]) }, func(region uint32) title { return title{name: tl.regions[region-1].Name} })
+	for _, r := range list {
+		m := forward(ranges.Span(r))
+		l.busy += m.end - m.start
+	}
 }
 
 // placeRanks puts the lanes of ranks on the clock of the details, the slowest

@@ -13,10 +13,10 @@ import (
 // least two processes of it exchange data between GPUs.
 func (jb *jobReader) jobProcesses(ctx context.Context) ([]*recording, error) {
 	exchanging := map[uint32]bool{}
-	comm := jb.tl.communicationKernels()
-	for i := range jb.tl.t.Kernels {
-		if k := &jb.tl.t.Kernels[i]; comm[k.Function] {
-			exchanging[jb.tl.t.Queues[k.Queue].Process] = true
+	comm := jb.tl.communicationKinds()
+	for i := range comm {
+		if comm[i] {
+			exchanging[jb.tl.t.Queues[jb.tl.tape.Kinds[i].Queue].Process] = true
 		}
 	}
 	if len(exchanging) < 2 {
@@ -28,7 +28,11 @@ func (jb *jobReader) jobProcesses(ctx context.Context) ([]*recording, error) {
 			return nil, err
 		}
 		b := jb.further(jb.in.timeline())
-		if err := b.takeTimeline(ctx, jb.tl.t.OfProcess(uint32(process))); err != nil {
+		of, err := b.putOnTape(ctx, jb.tl.t.OfProcess(uint32(process)))
+		if err != nil {
+			return nil, err
+		}
+		if err := b.takeTimeline(ctx, of); err != nil {
 			return nil, err
 		}
 		p := b.part(jb.in.timeline(), len(jb.tl.processes()))

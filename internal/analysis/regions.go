@@ -19,39 +19,25 @@ const (
 
 // countInRegions sums the launches of each kernel in each region.
 func (tl *timed) countInRegions() {
-	type from struct {
-		place, kernel, queue uint32
-		inScope              bool
-	}
-	type launched struct {
-		callTime
-		nodes int64
-	}
-	var sums timeline.Memo[from, *launched]
-	for i := range tl.t.Kernels {
-		k := &tl.t.Kernels[i]
-		f := from{tl.at.KernelPlace(i), tl.row(i), k.Queue, tl.scope != nil && tl.scope.kernels[i]}
-		sum := sums.At(f.kernel*7+f.place, f, func() *launched { return &launched{} })
-		sum.calls++
-		sum.ns += max(0, k.Duration())
-		if k.GraphNode != 0 {
-			sum.nodes++
-		}
-	}
 	places := tl.at.Places()
-	for f, s := range sums.All() {
-		for _, id := range places[f.place].All {
-			key := regionGroup{id, f.kernel}
-			count(tl.inRegion, key, s.callTime)
-			if s.nodes > 0 {
-				tl.nodes[id] += s.nodes
+	for i := range tl.tape.Kinds {
+		k := &tl.tape.Kinds[i]
+		if k.Kind != timeline.OpKernel {
+			continue
+		}
+		sum := callTime{k.Launches, k.NS}
+		for _, id := range places[k.Place].All {
+			key := regionGroup{id, tl.rowOf[i]}
+			count(tl.inRegion, key, sum)
+			if k.Node {
+				tl.nodes[id] += k.Launches
 			}
-			if slices.Contains(places[f.place].Own, id) {
-				count(tl.ownIn, key, s.callTime)
+			if slices.Contains(places[k.Place].Own, id) {
+				count(tl.ownIn, key, sum)
 			}
-			if f.inScope {
-				count(tl.inScope, key, s.callTime)
-				tl.scopeNS[queueOf{id, f.queue}] += s.ns
+			if tl.scope != nil && tl.counts(k) {
+				count(tl.inScope, key, sum)
+				tl.scopeNS[queueOf{id, k.Queue}] += sum.ns
 			}
 		}
 	}
@@ -114,15 +100,17 @@ func (tr *timelineReader) regionOrder() []uint32 {
 	tl := tr.tl
 	children := map[uint32][]uint32{}
 	wall := map[uint32]int64{}
+	ranges := tl.tape.Ranges()
 	for _, r := range tl.regions {
 		children[r.Parent] = append(children[r.Parent], r.ID)
 		for _, i := range tl.instances[r.ID] {
-			wall[r.ID] += max(0, timeline.Since(tl.t.Ranges[i].Start, tl.t.Ranges[i].End))
+			wall[r.ID] += max(0, timeline.Since(ranges.Span(i)))
 		}
 	}
 	first := func(id uint32) int64 {
 		if list := tl.instances[id]; len(list) > 0 {
-			return tl.t.Ranges[list[0]].Start
+			start, _ := ranges.Span(list[0])
+			return start
 		}
 		return 0
 	}
@@ -289,9 +277,9 @@ func (tl *timed) refOf(id uint32) regionRef {
 // openNS is how long the instances of a region were open on the host; one that
 // ends before it starts counts nothing.
 func (tl *timed) openNS(id uint32, only workKey) (ns int64) {
-	tl.eachOf(id, only, func(i uint32, _ int) {
-		if r := &tl.t.Ranges[i]; r.End > r.Start {
-			ns += timeline.Since(r.Start, r.End)
+	tl.eachOf(id, only, func(r *instance) {
+		if r.end > r.start {
+			ns += timeline.Since(r.start, r.end)
 		}
 	})
 	return ns
@@ -310,19 +298,21 @@ func (tl *timed) splitOf(ids []uint32, only workKey, async bool) []int64 {
 
 // rangesOf marks the ranges that launched work on a device: split by device, a
 // region counts these alone.
-func (tl *timed) rangesOf(device int) []bool {
+func (tl *timed) rangesOf(device int) marks {
 	if used := tl.onDevice[device]; used != nil {
 		return used
 	}
-	used := make([]bool, len(tl.t.Ranges))
-	work := tl.work.reader()
-	for i := range work.len() {
-		if int(work.queue(i).Device) == device {
-			tl.at.RangesAround(work.call(i), func(r uint32) { used[r] = true })
+	used, around, turn := newMarks(tl.tape.RangeLen()), tl.tape.AroundWork(func(uint32) bool { return true }), -1
+	for w := range tl.workOf(workKey{-1, device}) {
+		if at := w.Turn(); at != turn {
+			turn = at
+			for _, r := range around(w) {
+				used.set(int(r))
+			}
 		}
 	}
 	if tl.onDevice == nil {
-		tl.onDevice = map[int][]bool{}
+		tl.onDevice = map[int]marks{}
 	}
 	tl.onDevice[device] = used
 	return used

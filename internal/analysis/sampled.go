@@ -34,9 +34,6 @@ type SampledRegion struct {
 const (
 	// minSamples is how many readings a mean needs: fewer are left out.
 	minSamples = 10
-	// minSpan is how long a region must last for its readings to be its own alone;
-	// shorter ones have readings that are wholly inside only by chance.
-	minSpan = 1_000_000
 	// maxSampled bounds the regions that are listed.
 	maxSampled = 200
 )
@@ -72,14 +69,15 @@ func (m moments) rows() []Sampled {
 
 // sampleRegions joins sampled counters to the regions of a timeline that has them,
 // those that last longest first.
-func sampleRegions(t *timeline.Timeline) (regions []SampledRegion) {
+func (tl *timed) sampleRegions() (regions []SampledRegion) {
+	t := tl.t
 	type sum struct {
 		SampledRegion
 		moments
 	}
 	byPath := map[string]*sum{}
-	untraced := len(t.Kernels)+len(t.Graphs)+len(t.Copies)+len(t.Sets) == 0
-	for _, r := range t.RangeRows(timeline.Query{}).Rows {
+	untraced := tl.tape.WorkLen() == 0
+	for _, r := range tl.tape.Long {
 		start, span := r.StartNS, r.RangeNS
 		if !untraced {
 			if r.ProjectedStart == nil {
@@ -88,7 +86,7 @@ func sampleRegions(t *timeline.Timeline) (regions []SampledRegion) {
 			start, span = *r.ProjectedStart, r.ProjectedNS
 		}
 		path, ok := sampledPath(r.Path)
-		if span < minSpan || !ok {
+		if span < timeline.LongNS || !ok {
 			continue
 		}
 		got := t.SampledWithin(start, start+span)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/fact"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // The bound of a chain is the longest way through it, with the call that launches; that it lasts as long as its longest
@@ -117,7 +118,7 @@ func opportunityNamed(r *Result, id string) *Opportunity {
 }
 
 func TestOccupancySaving(t *testing.T) {
-	a := newState(&analyzer{res: newResult(Input{})}, &timed{}, counters{})
+	a := newState(&analyzer{res: newResult(Input{})}, &timed{tape: &timeline.Tape{}}, counters{})
 	level, attained := 0.25, 0.4
 	a.res.Totals.WallNS, a.res.Totals.KernelNS = 10_000, 5_000
 	a.res.Kernels = []Kernel{
@@ -167,7 +168,7 @@ func TestWastedBytesAreNoBound(t *testing.T) {
 		seconds := 1e-3 * (0.1 + rng.Float64())
 		flops, dram := rng.Float64()*0.6, 0.5+0.5*rng.Float64() // shares of the time at the peaks
 		l := computing(seconds, flops)
-		a := newState(&analyzer{res: newResult(Input{})}, &timed{}, counters{launchOf: map[int]*launch{0: l}})
+		a := newState(&analyzer{res: newResult(Input{})}, &timed{tape: &timeline.Tape{}}, counters{launchOf: map[int]*launch{0: l}})
 		ns := int64(seconds * 1e9)
 		a.res.Totals.WallNS, a.res.Totals.KernelNS = 2*ns, ns
 		cause := &Cause{Fact: fact.New(causeUncoalesced)}
@@ -185,7 +186,7 @@ func TestWastedBytesAreNoBound(t *testing.T) {
 			t.Fatalf("%d: saves %g, the bound is %g", n, saved, o.Seconds)
 		}
 	}
-	a := newState(&analyzer{res: newResult(Input{})}, &timed{}, counters{launchOf: map[int]*launch{0: synthetic(nil)}})
+	a := newState(&analyzer{res: newResult(Input{})}, &timed{tape: &timeline.Tape{}}, counters{launchOf: map[int]*launch{0: synthetic(nil)}})
 	half := 0.5
 	a.res.Totals.WallNS, a.res.Totals.KernelNS = 2_000, 1_000
 	a.res.Kernels = []Kernel{{ID: "k", Short: "k", TotalNS: 1_000, Calls: 1, Category: categoryLayout, Attained: &half, AttainedOf: levelDRAM,

@@ -117,9 +117,8 @@ func TestTrim(t *testing.T) {
 // Events that overlap within a bin count once.
 func TestBins(t *testing.T) {
 	spans := []moment{{100, 150}, {120, 180}, {190, 195}, {1000, 5000}, {5010, 5020}}
-	l := &lane{events: timeline.ListOf([]uint32{0, 1, 2, 3, 4})}
-	l.span = func(i uint32) moment { return spans[i] }
-	l.name = func(i uint32) string { return []string{"a", "b", "c", "long", "d"}[i] }
+	l := &lane{laneEvents: listed(len(spans), func(i int) moment { return spans[i] }, func(i int) uint32 { return uint32(i) },
+		func(i uint32) title { return title{name: []string{"a", "b", "c", "long", "d"}[i]} })}
 	o := &Overview{EndNS: 10_000}
 	names := map[string]int{}
 	out := l.draw(o, names, 3, moment{})

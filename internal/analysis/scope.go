@@ -17,7 +17,6 @@ import (
 
 // A scoped is the part of the timeline that the analysis is about.
 type scoped struct {
-	kernels []bool                // of the timeline, by index
 	places  []bool                // whether work that was launched there is in it, by place
 	selects func(nvtx.State) bool // the ranges that are not excluded
 	regions []uint32              // outermost ones
@@ -58,9 +57,8 @@ func (tr *timelineReader) findScope() {
 		return
 	}
 	tr.notes.unmatched(filters.Unmatched)
-	s := &scoped{places: tr.tl.at.PlaceMatcher(filters.Match), selects: filters.Match, kernels: make([]bool, len(tr.tl.t.Kernels))}
-	launched := tr.tl.mark(s)
-	if launched == 0 {
+	s := &scoped{places: tr.tl.at.PlaceMatcher(filters.Match), selects: filters.Match}
+	if tr.tl.launchedIn(s) == 0 {
 		whole(fact.New(scopeNoKernel, include), fmt.Errorf("no kernel was launched in the regions that were asked for (%s)", strings.Join(in.Include, ", ")))
 		return
 	}
@@ -76,23 +74,14 @@ type ScopeError struct{ Why error }
 func (e *ScopeError) Error() string { return e.Why.Error() }
 func (e *ScopeError) Unwrap() error { return e.Why }
 
-// mark notes which kernels lie in the scope, and counts these and whole graphs.
-func (tl *timed) mark(s *scoped) (launched int) {
-	tl.at.EachPlace(func(from, to int, place uint32) {
-		if !s.places[place] {
-			return
-		}
-		launched += to - from
-		for i := range s.kernels[from:to] {
-			s.kernels[from+i] = true
-		}
-	})
-	for i := len(tl.t.Kernels); i < tl.t.Ops(); i++ {
-		if op := tl.t.Op(i); op.Kind == timeline.OpGraph && s.places[tl.at.OpPlace(op)] {
-			launched++
+// launchedIn counts the kernels and whole graphs in the scope.
+func (tl *timed) launchedIn(s *scoped) (n int64) {
+	for i := range tl.tape.Kinds {
+		if k := &tl.tape.Kinds[i]; s.places[k.Place] && (k.Kind == timeline.OpKernel || k.Kind == timeline.OpGraph) {
+			n += k.Launches
 		}
 	}
-	return launched
+	return n
 }
 
 // matching lists the outermost regions that the filter selects. An expression
@@ -106,9 +95,9 @@ func (tl *timed) matching(s *scoped, match func(nvtx.State) bool) []uint32 {
 	if list := tl.outer(in); len(list) > 0 {
 		return list
 	}
-	for i, inside := range s.kernels {
-		if id := tl.at.KernelNode(i); inside && id != 0 {
-			in[id] = true
+	for i := range tl.tape.Kinds {
+		if k := &tl.tape.Kinds[i]; k.Kind == timeline.OpKernel && s.places[k.Place] && k.Region != 0 {
+			in[k.Region] = true
 		}
 	}
 	return tl.outer(in)
@@ -149,12 +138,11 @@ func (tl *timed) clip(start, end int64) moment { return moment{max(start, tl.lo)
 
 // eachInstance visits instances within the timeline; those of no length are left out.
 func (tl *timed) eachInstance(id uint32, visit func(thread uint32, m moment)) {
-	for _, i := range tl.instances[id] {
-		r := &tl.t.Ranges[i]
-		if m := tl.clip(r.Start, r.End); m.start < m.end {
-			visit(r.Thread, m)
+	tl.eachOf(id, workKey{-1, -1}, func(r *instance) {
+		if m := tl.clip(r.start, r.end); m.start < m.end {
+			visit(r.thread, m)
 		}
-	}
+	})
 }
 
 // disjoint joins stretches that touch, in the order of time.
@@ -191,8 +179,19 @@ func without(list, cut []moment) []moment {
 	return out
 }
 
-// counts tells whether a kernel of the timeline, by its index, is in the scope.
-func (tl *timed) counts(kernel int) bool { return tl.scope == nil || tl.scope.kernels[kernel] }
+// counts tells whether work of a kind is in the scope.
+func (tl *timed) counts(k *timeline.WorkKind) bool {
+	return tl.scope == nil || tl.scope.places[k.Place]
+}
+
+// counted is counts of all kinds, by their number.
+func (tl *timed) counted() []bool {
+	list := make([]bool, len(tl.tape.Kinds))
+	for i := range list {
+		list[i] = tl.counts(&tl.tape.Kinds[i])
+	}
+	return list
+}
 
 // wallNS is the time under nsys that savings are held against: that of the scope, or all.
 func (r *Result) wallNS() int64 {
@@ -233,18 +232,20 @@ func (tr *timelineReader) sumScope() {
 // countKernels counts the launches in the scope and outside.
 func (s *Scope) countKernels(tl *timed) {
 	named := make([]bool, len(tl.t.Functions))
-	for i := range tl.t.Kernels {
-		ns := max(0, tl.t.Kernels[i].Duration())
-		if !tl.scope.kernels[i] {
-			s.OutsideLaunches++
-			s.OutsideKernelNS += ns
-			continue
-		}
-		s.Launches++
-		s.KernelNS += ns
-		if at := &named[tl.t.Kernels[i].Function]; !*at {
-			*at = true
-			s.KernelNames++
+	for i := range tl.tape.Kinds {
+		k := &tl.tape.Kinds[i]
+		switch {
+		case k.Kind != timeline.OpKernel:
+		case !tl.counts(k):
+			s.OutsideLaunches += k.Launches
+			s.OutsideKernelNS += k.NS
+		default:
+			s.Launches += k.Launches
+			s.KernelNS += k.NS
+			if at := &named[k.Function]; !*at {
+				*at = true
+				s.KernelNames++
+			}
 		}
 	}
 }
@@ -295,15 +296,16 @@ func (tl *timed) beside() []fact.Fact {
 		}
 	}
 	byPath := map[string]int64{}
-	for i := range tl.t.Kernels {
-		if tl.scope.kernels[i] {
+	for i := range tl.tape.Kinds {
+		k := &tl.tape.Kinds[i]
+		if k.Kind != timeline.OpKernel || tl.counts(k) {
 			continue
 		}
 		path := ""
-		for id := tl.at.KernelNode(i); id != 0 && !around[id]; id = tl.regions[id-1].Parent {
+		for id := k.Region; id != 0 && !around[id]; id = tl.regions[id-1].Parent {
 			path = tl.regions[id-1].Path
 		}
-		byPath[path] += max(0, tl.t.Kernels[i].Duration())
+		byPath[path] += k.NS
 	}
 	paths := slices.SortedFunc(maps.Keys(byPath), func(x, y string) int { return cmp.Or(cmp.Compare(byPath[y], byPath[x]), cmp.Compare(x, y)) })
 	var parts []fact.Fact

@@ -242,14 +242,14 @@ func TestMoments(t *testing.T) {
 	if got := without(list, []moment{{5, 8}, {20, 55}, {58, 99}}); !slices.Equal(got, []moment{{0, 5}, {8, 20}, {55, 58}}) {
 		t.Errorf("without %v", got)
 	}
-	tl := &timed{t: &timeline.Timeline{Queues: []timeline.Queue{{Device: 1}, {Device: 1}, {Device: 2}}}, hi: 100}
+	tl := &timed{t: &timeline.Timeline{Queues: []timeline.Queue{{Device: 1}, {Device: 1}, {Device: 2}}, Configs: make([]timeline.LaunchConfig, 1)}, hi: 100, scope: &scoped{places: []bool{true}}}
 	for i, m := range []moment{{0, 10}, {5, 20}, {5, 12}, {15, 30}, {50, 60}} { // devices 1, 1, 2, 1, 2
 		tl.t.Kernels = append(tl.t.Kernels, timeline.Kernel{Start: m.start, End: m.end, Queue: []uint32{0, 1, 2, 0, 2}[i]})
 	}
 	tl.t.Functions = make([]timeline.Function, 1)
-	tl.work = newStints(tl.t, []uint8{0}, 0)
-	tl.work.at = tl.t.Attribute()
-	if got := tl.busyWithin([]moment{{5, 8}, {20, 55}, {58, 99}}, []bool{true, true, true, true, true}); got != 3+10+3+5+2 {
+	at := tl.t.Attribute()
+	tl.tape = at.Tape(at, nil)
+	if got := tl.busyWithin([]moment{{5, 8}, {20, 55}, {58, 99}}); got != 3+10+3+5+2 {
 		t.Errorf("busy for %d", got)
 	}
 }

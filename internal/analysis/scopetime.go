@@ -22,77 +22,58 @@ func (tl *timed) setWindow(s *scoped) {
 	for _, id := range s.regions {
 		tl.eachInstance(id, func(_ uint32, m moment) { hold(m) })
 	}
-	tl.at.EachPlace(func(from, to int, place uint32) {
-		if s.places[place] {
-			for i := range tl.t.Kernels[from:to] {
-				hold(tl.clip(tl.t.Kernels[from+i].Start, tl.t.Kernels[from+i].End))
-			}
-		}
-	})
-	for i := len(tl.t.Kernels); i < tl.t.Ops(); i++ {
-		if op := tl.t.Op(i); s.places[tl.at.OpPlace(op)] {
-			hold(tl.clip(op.Start, op.End))
-		}
+	for w := range tl.workOfPlaces(s.places, true) {
+		hold(tl.clip(w.Span()))
 	}
 }
 
 // scopeTime tells how long the scope takes and what it does in that time: its own
 // work alone, and that of others beside it.
 func (tr *timelineReader) scopeTime(s *Scope) {
-	tl, own := tr.tl, tr.tl.ownOfScope()
-	tr.tl.scope.moments = tr.scopeMoments(own)
+	tl := tr.tl
+	tl.scope.moments = tr.scopeMoments()
 	for _, m := range tr.tl.scope.moments {
 		s.WallNS += timeline.Since(m.start, m.end)
 	}
 	s.StartNS, s.EndNS = timeline.Since(tl.lo, tr.tl.scope.window.start), timeline.Since(tl.lo, tr.tl.scope.window.end)
 	parts := make([]int64, tl.p.categories+int(causes))
 	var beside sync.WaitGroup
-	beside.Go(func() { s.BusyNS = tl.busyWithin(tl.scope.moments, own) })
-	key, n := tl.keyOf(own)
-	all, others := tl.painting(key), (iter.Seq[stint])(nil)
-	if 2*n >= tl.work.len() {
-		others = tl.chosen(own, false)
+	beside.Go(func() { s.BusyNS = tl.busyWithin(tl.scope.moments) })
+	key, n := tl.keyOfScope()
+	all, others := tl.painting(key), (iter.Seq[*timeline.WorkReader])(nil)
+	if 2*n >= int64(tl.tape.WorkLen()) {
+		others = tl.workOfPlaces(tl.scope.places, false)
 	}
-	tl.addOwn(tl.chosen(own, true), others, func(into []int64) { all.splitAll(tl.scope.moments, into) }, tl.scope.moments, parts)
+	tl.addOwn(tl.workOfPlaces(tl.scope.places, true), others, func(into []int64) { all.splitAll(tl.scope.moments, into) }, tl.scope.moments, parts)
 	beside.Wait()
 	s.Split = new(tl.split(parts))
 }
 
-// ownOfScope marks the work that the scope launched, in the order of timed.work.
-func (tl *timed) ownOfScope() []bool {
-	own, work := make([]bool, tl.work.len()), tl.work.reader()
-	for i := range own {
-		if k, ok := work.kernel(i); ok {
-			own[i] = tl.scope.kernels[k]
-			continue
-		}
-		own[i] = tl.scope.places[tl.at.OpPlace(work.op(i))]
+// workOfPlaces goes through the work that was launched in some places, or elsewhere.
+func (tl *timed) workOfPlaces(places []bool, there bool) iter.Seq[*timeline.WorkReader] {
+	kinds := make([]bool, len(tl.tape.Kinds))
+	for i := range kinds {
+		kinds[i] = places[tl.tape.Kinds[i].Place] == there
 	}
-	return own
-}
-
-// chosen goes through the work whose mark is as asked for, by start.
-func (tl *timed) chosen(marked []bool, as bool) iter.Seq[stint] {
-	return func(yield func(stint) bool) {
-		work := tl.work.reader()
-		for i, yes := range marked {
-			if yes == as && !yield(work.get(i)) {
+	return func(yield func(*timeline.WorkReader) bool) {
+		for w := tl.tape.Work(); w.Next(); {
+			if kinds[w.Kind()] && !yield(w) {
 				return
 			}
 		}
 	}
 }
 
-// keyOf chooses the one process and the one device that marked work is of, so that
-// what others do is not held against it, and counts it.
-func (tl *timed) keyOf(marked []bool) (key workKey, n int) {
+// keyOfScope chooses the one process and the one device that the work of the scope is of, so
+// that what others do is not held against it, and counts that work.
+func (tl *timed) keyOfScope() (key workKey, n int64) {
 	key = workKey{-1, -1}
-	work := tl.work.reader()
-	for i, yes := range marked {
-		if !yes {
+	for i := range tl.tape.Kinds {
+		k := &tl.tape.Kinds[i]
+		if !tl.counts(k) {
 			continue
 		}
-		q := work.queue(i)
+		q := &tl.t.Queues[k.Queue]
 		switch {
 		case n == 0:
 			key = workKey{int(q.Process), int(q.Device)}
@@ -102,7 +83,7 @@ func (tl *timed) keyOf(marked []bool) (key workKey, n int) {
 		if key.device != int(q.Device) {
 			key.device = -1
 		}
-		n++
+		n += k.Launches
 	}
 	if len(tl.devices()) < 2 {
 		key.device = -1 // it is all there is
@@ -112,8 +93,8 @@ func (tl *timed) keyOf(marked []bool) (key workKey, n int) {
 
 // scopeMoments are the time of the scope, without what is excluded within it: that
 // of the instances of regions that are synchronous, and the projected spans of the
-// others. Own marks the work of the scope, which is part of it in any case.
-func (tr *timelineReader) scopeMoments(own []bool) []moment {
+// others. The work of the scope is part of it in any case.
+func (tr *timelineReader) scopeMoments() []moment {
 	tl, s := tr.tl, tr.tl.scope
 	among := map[uint32]bool{}
 	for _, id := range s.regions {
@@ -125,40 +106,22 @@ func (tr *timelineReader) scopeMoments(own []bool) []moment {
 		excluded[r.ID] = tl.within(r.Parent, func(id uint32) bool { return among[id] }) && !s.selects(stateOf(r))
 	}
 	early := tr.closesEarly()
-	spans := make([]moment, len(tl.t.Ranges)) // of those that close early
-	around := tl.at.RangesInTurn(func(r uint32) bool {
-		id := tl.at.RangeNode(int(r))
-		return early[id] && (among[id] || excluded[id])
-	})
-	work := tl.work.reader()
-	for i := range work.len() {
-		list := around(work.call(i))
-		if len(list) == 0 {
-			continue
-		}
-		w := work.get(i)
-		for _, r := range list {
-			if own[i] || excluded[tl.at.RangeNode(int(r))] {
-				spans[r].hold(&w)
-			}
-		}
-	}
+	spans := tr.spansOfEarly(early, among, excluded)
 	open, closed := map[uint32][]moment{}, map[uint32][]moment{} // by thread
 	add := func(to map[uint32][]moment, ids map[uint32]bool) {
 		for id, yes := range ids {
 			if !yes {
 				continue
 			}
-			for _, i := range tl.instances[id] {
-				r := &tl.t.Ranges[i]
-				m := tl.clip(r.Start, r.End)
+			tl.eachOf(id, workKey{-1, -1}, func(r *instance) {
+				m := r.moment
 				if early[id] {
-					m = tl.clip(spans[i].start, spans[i].end)
+					m = spans[r.number]
 				}
-				if m.start < m.end {
-					to[r.Thread] = append(to[r.Thread], m)
+				if m = tl.clip(m.start, m.end); m.start < m.end {
+					to[r.thread] = append(to[r.thread], m)
 				}
-			}
+			})
 		}
 	}
 	add(open, among)
@@ -168,7 +131,34 @@ func (tr *timelineReader) scopeMoments(own []bool) []moment {
 		all = append(all, without(disjoint(list), disjoint(closed[thread]))...)
 	}
 	all = disjoint(all)
-	return disjoint(append(all, tl.beyond(own, all)...))
+	return disjoint(append(all, tl.beyond(all)...))
+}
+
+// spansOfEarly are the projected spans of the ranges that close early, of regions that are among
+// those of the scope, or excluded: from their first to their last work, of the former by work of
+// the scope alone.
+func (tr *timelineReader) spansOfEarly(early, among, excluded map[uint32]bool) (spans []moment) {
+	tl := tr.tl
+	kept, out := make([]bool, len(tl.regions)+1), make([]bool, len(tl.regions)+1)
+	any := false
+	for id := range kept {
+		kept[id], out[id] = early[uint32(id)] && (among[uint32(id)] || excluded[uint32(id)]), excluded[uint32(id)]
+		any = any || kept[id]
+	}
+	if !any {
+		return nil
+	}
+	spans = make([]moment, tl.tape.RangeLen())
+	ranges, counted := tl.tape.Ranges(), tl.counted()
+	around := tl.tape.AroundWork(func(r uint32) bool { return kept[ranges.Region(r)] })
+	for w := tl.tape.Work(); w.Next(); {
+		for _, r := range around(w) {
+			if counted[w.Kind()] || out[ranges.Region(r)] {
+				spans[r].hold(w.Span())
+			}
+		}
+	}
+	return spans
 }
 
 // closesEarly marks the regions whose time is their projected spans: those that
@@ -188,12 +178,12 @@ func (tr *timelineReader) closesEarly() map[uint32]bool {
 	return early
 }
 
-// beyond is when marked work ran outside stretches of time, which are in order:
+// beyond is when work of the scope ran outside stretches of time, which are in order:
 // there is much work, and little of it does.
-func (tl *timed) beyond(marked []bool, open []moment) (out []moment) {
+func (tl *timed) beyond(open []moment) (out []moment) {
 	at := 0
-	for w := range tl.chosen(marked, true) {
-		m := tl.clip(w.start, w.end)
+	for w := range tl.workOfPlaces(tl.scope.places, true) {
+		m := tl.clip(w.Span())
 		for at < len(open) && open[at].end < m.start {
 			at++
 		}
@@ -209,9 +199,9 @@ func (tl *timed) beyond(marked []bool, open []moment) (out []moment) {
 	return out
 }
 
-// busyWithin is how long devices did marked work within stretches of time, which
+// busyWithin is how long devices did work of the scope within stretches of time, which
 // are in order, added up over the devices.
-func (tl *timed) busyWithin(moments []moment, marked []bool) (ns int64) {
+func (tl *timed) busyWithin(moments []moment) (ns int64) {
 	type device struct {
 		reach int64 // until when its work is counted
 		began bool
@@ -222,13 +212,8 @@ func (tl *timed) busyWithin(moments []moment, marked []bool) (ns int64) {
 	for q := range byQueue {
 		byQueue[q] = entry(devices, tl.t.Queues[q].Device)
 	}
-	work := tl.work.reader()
-	for i, yes := range marked {
-		if !yes {
-			continue
-		}
-		w := work.get(i)
-		m, d := tl.clip(w.start, w.end), byQueue[w.queue]
+	for w := range tl.workOfPlaces(tl.scope.places, true) {
+		m, d := tl.clip(w.Span()), byQueue[w.Of().Queue]
 		if d.began {
 			m.start = max(m.start, d.reach)
 		}

@@ -202,7 +202,7 @@ func histogramOf(sorted []float64) *Histogram {
 	for i, v := range sorted {
 		whole[i] = int64(v)
 	}
-	return histogram(whole)
+	return histogram(timeline.SampleOf(whole))
 }
 
 // nextToken divides the time of steps and of the gaps before them; nil where no

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -86,18 +85,14 @@ func stepsAt(window int, start, length int64, steps []timeline.StepRow) StepsAt 
 }
 
 // divideSteps tells kernels and layers of each class of steps.
-func (a *analyzer) divideSteps(ctx context.Context, tl *timed) error {
+func (a *analyzer) divideSteps(tl *timed) {
 	if a.res.Serving == nil || len(a.res.Serving.Steps) == 0 || tl == nil {
-		return nil
+		return
 	}
 	t := tl.t
-	recalled, err := tl.recall(ctx, a.in.Run)
-	if err != nil {
-		return err
-	}
 	type class = timeline.StepClassKey
 	kernels, layers := map[class]map[string]*StepPart{}, map[class]map[string]*StepPart{}
-	for _, w := range timeline.StepWorkOf(tl.at, recalled) {
+	for _, w := range tl.tape.StepWork(tl.at, tl.recalled) {
 		addStepPart(kernels, w, a.kinds.of(fullName(t, t.Functions[w.Function])).short)
 		addStepPart(layers, w, w.Layer)
 	}
@@ -109,18 +104,17 @@ func (a *analyzer) divideSteps(ctx context.Context, tl *timed) error {
 			c.Layers = nil
 		}
 	}
-	return nil
 }
 
-// recalled is the attribution with work of CUDA graphs where it was captured, by the
-// window over the start of the server where the run has one.
-func (tl *timed) recall(ctx context.Context, run string) (*timeline.Attribution, error) {
-	if tl.recalled != nil {
-		return tl.recalled, nil
+// recall is the attribution with work of CUDA graphs where it was captured, by the
+// window over the start of the server where the run has one; at itself without graphs.
+func recall(ctx context.Context, t *timeline.Timeline, at *timeline.Attribution, run string) (*timeline.Attribution, error) {
+	if len(t.GraphNodes) == 0 {
+		return at, nil
 	}
 	startup := runs.Files(run, runs.StartupFile)
 	if run == "" || len(startup) == 0 {
-		return tl.at.Captured(), nil
+		return at.Captured(), nil
 	}
 	f, err := nsys.OpenSQLite(startup[0])
 	if err != nil {
@@ -131,7 +125,7 @@ func (tl *timed) recall(ctx context.Context, run string) (*timeline.Attribution,
 	if err != nil {
 		return nil, err
 	}
-	return tl.t.WithEarlier(earlier).Captured().Attribute(), nil
+	return t.WithEarlier(earlier).Captured().Attribute(), nil
 }
 
 // addStepPart adds work to the part of a class that has the name; "" is work in no module.
@@ -164,14 +158,9 @@ func stepParts(of map[string]*StepPart) []StepPart {
 
 // engineSteps are the steps of a serving engine in a timeline; none where it has
 // no such range.
-func engineSteps(t *timeline.Timeline, window int) []timeline.StepRow {
-	if !slices.ContainsFunc(t.Ranges, func(r timeline.Range) bool {
-		_, ok := engine.ParseStep(t.Name(r.Name))
-		return ok
-	}) {
-		return nil
-	}
-	steps := slices.DeleteFunc(timeline.Steps(t.RangeRows(timeline.Query{}).Rows), func(s timeline.StepRow) bool { return s.Kind == "" })
+func (tl *timed) engineSteps(window int) []timeline.StepRow {
+	t := tl.t
+	steps := slices.DeleteFunc(slices.Clone(tl.tape.Steps), func(s timeline.StepRow) bool { return s.Kind == "" })
 	for i := range steps {
 		steps[i].Window = window
 		steps[i].Sampled = t.SampledWithin(steps[i].StartNS, steps[i].StartNS+steps[i].StepNS)

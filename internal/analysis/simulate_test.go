@@ -245,7 +245,9 @@ func recordedProgram(a *state, m moment) []action {
 		case len(list) > 0:
 			for n, k := range list {
 				name := "gemm"
-				if fusible[a.res.Kernels[a.tl.row(k)].Category] {
+				config := &t.Configs[t.Kernels[k].Config]
+				row := kernelsByKey(a.res.Kernels)[kernelKey{fullName(t, t.Functions[t.Kernels[k].Function]), wide(config.Grid), wide(config.Block)}]
+				if fusible[a.res.Kernels[row].Category] {
 					name = "relu"
 				}
 				x := action{what: "launch", ns: t.Kernels[k].Duration(), queue: t.Kernels[k].Queue, name: name}

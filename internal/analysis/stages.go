@@ -6,6 +6,7 @@ import (
 
 	"github.com/deepprof/deepprof/internal/engine"
 	"github.com/deepprof/deepprof/internal/nvtx"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // stageNames are the phases that workloads are known to mark.
@@ -271,9 +272,9 @@ func inStage(s *Stage, k *Kernel, n int, sums map[regionGroup]*callTime) (calls,
 
 // graphKernels counts the kernels that nodes of CUDA graphs launched.
 func (tl *timed) graphKernels() (n int64) {
-	for i := range tl.t.Kernels {
-		if tl.t.Kernels[i].GraphNode != 0 {
-			n++
+	for i := range tl.tape.Kinds {
+		if k := &tl.tape.Kinds[i]; k.Kind == timeline.OpKernel && k.Node {
+			n += k.Launches
 		}
 	}
 	return n

@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 
+	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -38,12 +39,16 @@ func analyzerWith(in Input) *state {
 }
 
 func (s *state) timelines() *timelineReader {
-	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, made: new(*s.res), notes: &s.notes, tl: s.tl}
+	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, made: new(*s.res), notes: &s.notes, tl: s.tl, store: columns.NewStore()}
 }
 
 func (s *state) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
 	r := s.timelines()
-	err := r.takeTimeline(ctx, t)
+	taped, err := r.putOnTape(ctx, t)
+	if err != nil {
+		return err
+	}
+	err = r.takeTimeline(ctx, taped)
 	s.tl = r.tl
 	*s.res = *r.made
 	return err
@@ -130,6 +135,6 @@ func (s *state) takeAll(ctx context.Context) (*Result, error) {
 	}
 	s.advise(s.tl, sure, nil, found)
 	s.res.trim()
-	s.res.Warnings, s.res.Missing = s.notes.merged(s.tl.timeline())
+	s.res.Warnings, s.res.Missing = s.notes.merged(s.tl.onTape())
 	return s.res, ctx.Err()
 }

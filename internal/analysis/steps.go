@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -67,30 +66,17 @@ const (
 )
 
 // findSteps finds the steps of the timeline and the layers in them; nil without any.
-func (tr *timelineReader) findSteps(ctx context.Context) (*StepTimes, error) {
-	t, recalled := tr.tl.t, tr.tl.at
-	if len(t.GraphNodes) > 0 {
-		var err error
-		if recalled, err = tr.tl.recall(ctx, tr.in.Run); err != nil {
-			return nil, err
-		}
-		tr.tl.recalled = recalled
-	}
-	s := t.StepLayers(tr.tl.at, recalled)
+func (tr *timelineReader) findSteps() *StepTimes {
+	s := tr.tl.tape.StepLayers(tr.tl.at, tr.tl.recalled)
 	if s == nil || len(s.Steps) == 0 {
-		return nil, nil
+		return nil
 	}
 	tr.tl.steps = s
-	return &StepTimes{Groups: stepTimes(s.Steps), Strip: newStrip(s, tr.tl.lo)}, nil
+	return &StepTimes{Groups: stepTimes(s.Steps), Strip: newStrip(s, tr.tl.lo)}
 }
 
-// stepRows are the steps of the timeline, which findSteps may have found.
-func (tl *timed) stepRows() []timeline.StepRow {
-	if tl.steps != nil {
-		return tl.steps.Steps
-	}
-	return tl.t.StepRows(tl.at)
-}
+// stepRows are the steps of the timeline.
+func (tl *timed) stepRows() []timeline.StepRow { return tl.tape.Steps }
 
 // stepTimes are the distributions of the groups of steps.
 func stepTimes(steps []timeline.StepRow) []StepTime {
@@ -101,9 +87,7 @@ func stepTimes(steps []timeline.StepRow) []StepTime {
 	}
 	var out []StepTime
 	for _, g := range timeline.GroupSteps(steps) {
-		ns := times[g.Stage]
-		slices.Sort(ns)
-		out = append(out, StepTime{StepGroup: g, Histogram: histogram(ns)})
+		out = append(out, StepTime{StepGroup: g, Histogram: histogram(timeline.SampleOf(times[g.Stage]))})
 	}
 	return out
 }
@@ -172,30 +156,34 @@ func (s *LayerStrip) compare(layer int, row []int64) []int {
 }
 
 // stepLanes are a lane of steps, and of layers for each queue that ran their kernels.
-func (tl *timed) stepLanes() []laneSource {
+func (tl *timed) stepLanes() (list []*lane) {
 	if tl.steps == nil {
 		return nil
 	}
 	s := tl.steps
 	model := fact.Stored{Fact: fact.New(groupModel)}
 	steps := &lane{Lane: Lane{Kind: "step", Label: fact.Stored{Fact: fact.New(laneSteps)}, Group: model}, order: [4]int64{2}}
-	layers := map[uint32]*lane{}
-	return []laneSource{{
-		n:    len(s.Steps),
-		lane: func(uint32) *lane { return steps },
-		span: func(i uint32) moment { return forward(s.Steps[i].StartNS, s.Steps[i].StartNS+s.Steps[i].StepNS) },
-		name: func(i uint32) string { return s.Steps[i].Group() + " " + strconv.Itoa(s.Steps[i].Step) },
-	}, {
-		n: len(s.Pieces),
-		lane: func(i uint32) *lane {
-			q := s.Pieces[i].Queue
-			if layers[q] == nil {
-				queue := &tl.t.Queues[q]
-				layers[q] = &lane{Lane: Lane{Kind: "layer", Label: streamLabel(laneLayers, queue), Group: model}, of: streamLabel(laneStream, queue).Fact, order: [4]int64{2, 1, int64(q)}}
-			}
-			return layers[q]
-		},
-		span: func(i uint32) moment { return forward(s.Pieces[i].Start, s.Pieces[i].End) },
-		name: func(i uint32) string { return s.Layers[s.Pieces[i].Layer] },
-	}}
+	steps.laneEvents = listed(len(s.Steps), func(i int) moment { return forward(s.Steps[i].StartNS, s.Steps[i].StartNS+s.Steps[i].StepNS) },
+		func(i int) uint32 { return uint32(i) },
+		func(i uint32) title { return title{name: s.Steps[i].Group() + " " + strconv.Itoa(s.Steps[i].Step)} })
+	for i := range s.Steps {
+		steps.busy += max(0, s.Steps[i].StepNS)
+	}
+	list = append(list, steps)
+	pieces := map[uint32][]int32{} // by queue
+	for i := range s.Pieces {
+		pieces[s.Pieces[i].Queue] = append(pieces[s.Pieces[i].Queue], int32(i))
+	}
+	for q, of := range pieces {
+		queue := &tl.t.Queues[q]
+		l := &lane{Lane: Lane{Kind: "layer", Label: streamLabel(laneLayers, queue), Group: model}, of: streamLabel(laneStream, queue).Fact, order: [4]int64{2, 1, int64(q)}}
+		l.laneEvents = listed(len(of), func(i int) moment { p := &s.Pieces[of[i]]; return forward(p.Start, p.End) },
+			func(i int) uint32 { return uint32(s.Pieces[of[i]].Layer) },
+			func(layer uint32) title { return title{name: s.Layers[layer]} })
+		for _, i := range of {
+			l.busy += s.Pieces[i].End - s.Pieces[i].Start
+		}
+		list = append(list, l)
+	}
+	return list
 }

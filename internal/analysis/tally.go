@@ -13,53 +13,45 @@ import (
 // first, so that a region adds up what was painted before the ends of its instances, and
 // subtracts what was painted before their starts.
 type tally struct {
-	ranges []timeline.Range
-	region func(r int) uint32
-	order  []uint32 // starts (2r) and ends (2r+1) of ranges r, by time
-	next   int      // of order: the first that was not reached
-	at     int64    // its moment; the end of time behind the last
+	bounds *timeline.BoundReader // nil behind the last
+	ranges *timeline.RangeReader
+	counts func(r uint32) bool // instances of its process are counted
+	at     int64               // of the bound; the end of time behind the last
 	labels int
 	sums   []int64 // ns, by region and then label
 }
 
-// newTally counts the ranges that are chosen, of regions numbered up to so many. Order are
-// all starts and ends of ranges by time. One that ends before it starts counts nothing.
-func newTally(tl *timed, order []uint32, labels int) *tally {
-	t := &tally{ranges: tl.t.Ranges, region: tl.at.RangeNode, labels: labels, sums: make([]int64, (len(tl.regions)+1)*labels)}
-	for _, e := range order {
-		if r := &t.ranges[e/2]; r.End > r.Start && tl.tallies(tl.processOf(e/2)) {
-			t.order = append(t.order, e)
-		}
-	}
+// newTally counts the ranges that are chosen, of regions numbered up to so many. One that ends
+// before it starts counts nothing.
+func newTally(tl *timed, labels int) *tally {
+	t := &tally{bounds: tl.tape.Bounds(), ranges: tl.tape.Ranges(), labels: labels, sums: make([]int64, (len(tl.regions)+1)*labels)}
+	t.counts = func(r uint32) bool { return tl.tallies(tl.processOfThread(t.ranges.Thread(r))) }
 	t.look()
 	return t
 }
 
-// rangeBound is the moment of a start (2r) or an end (2r+1) of range r.
-func rangeBound(ranges []timeline.Range, e uint32) int64 {
-	if e%2 == 0 {
-		return ranges[e/2].Start
-	}
-	return ranges[e/2].End
-}
-
-// look finds the moment of the next bound.
+// look goes to the next bound.
 func (t *tally) look() {
 	t.at = math.MaxInt64
-	if t.next < len(t.order) {
-		t.at = rangeBound(t.ranges, t.order[t.next])
+	for t.bounds != nil {
+		if !t.bounds.Next() {
+			t.bounds = nil
+		} else if of, _ := t.bounds.Range(); t.counts(of) {
+			t.at = t.bounds.Time()
+			return
+		}
 	}
 }
 
 // upTo takes the bounds up to a moment. Before has what was painted before the moment
 // from, and since then it is the label.
 func (t *tally) upTo(to int64, before []int64, from int64, label uint8) {
-	for t.at <= to && t.next < len(t.order) {
-		e, at := t.order[t.next], t.at
-		t.next++
+	for t.at <= to && t.bounds != nil {
+		of, ends := t.bounds.Range()
+		at := t.at
 		t.look()
-		sums := t.of(t.region(int(e / 2)))
-		if e%2 == 0 {
+		sums := t.of(t.ranges.Region(of))
+		if !ends {
 			for l, ns := range before {
 				sums[l] -= ns
 			}
@@ -97,9 +89,9 @@ func (tl *timed) addInstances(ids []uint32, only workKey, ns []int64) {
 			}
 		}
 		if counted == nil || tl.strangers {
-			tl.eachOf(id, only, func(i uint32, process int) {
-				if counted == nil || !tl.tallies(process) {
-					tl.painting(workKey{process, only.device}).split(tl.t.Ranges[i].Start, tl.t.Ranges[i].End, ns)
+			tl.eachOf(id, only, func(r *instance) {
+				if counted == nil || !tl.tallies(r.process) {
+					tl.painting(workKey{r.process, only.device}).split(r.start, r.end, ns)
 				}
 			})
 		}

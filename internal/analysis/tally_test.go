@@ -15,17 +15,16 @@ func TestTally(t *testing.T) {
 	const labels, call, regions = 6, 4, 5
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 12))
-		ranges := make([]timeline.Range, 200)
-		order := make([]uint32, 2*len(ranges))
-		for i := range ranges {
-			ranges[i].Start = rng.Int64N(12_000) - 1000
-			ranges[i].End = ranges[i].Start + rng.Int64N(3000)
-			order[2*i], order[2*i+1] = uint32(2*i), uint32(2*i+1)
+		t0 := &timeline.Timeline{Names: []string{"", "a", "b", "c", "d", "e"}, Domains: make([]timeline.Domain, 1)}
+		for range 200 {
+			start := rng.Int64N(12_000) - 1000
+			t0.Ranges = append(t0.Ranges, timeline.Range{
+				Start: start, End: start + rng.Int64N(3000), Name: timeline.StringID(1 + rng.IntN(regions)), Kind: timeline.StartEnd, EndThread: timeline.None, Payload: timeline.None,
+			})
 		}
-		timeline.SortByStart(order, func(e uint32) int64 { return rangeBound(ranges, e) })
-		region := func(r int) uint32 { return uint32(1 + r%regions) }
-		counted := &tally{ranges: ranges, region: region, order: order, labels: labels, sums: make([]int64, (regions+1)*labels)}
-		counted.look()
+		at := t0.Attribute()
+		tl := &timed{t: t0, tape: at.Tape(at, nil), regions: at.Regions()}
+		counted := newTally(tl, labels)
 		var windows []moment
 		for at := int64(-500); at < 12_000; at += rng.Int64N(400) {
 			m := moment{at, at + rng.Int64N(300)}
@@ -49,9 +48,11 @@ func TestTally(t *testing.T) {
 		whole.finish()
 		summed.finish()
 		want := make([]int64, (regions+1)*labels)
-		for r := range ranges {
-			at := int(region(r)) * labels
-			whole.split(ranges[r].Start, ranges[r].End, want[at:at+labels])
+		ranges := tl.tape.Ranges()
+		for r := range uint32(len(t0.Ranges)) {
+			at := int(ranges.Region(r)) * labels
+			start, end := ranges.Span(r)
+			whole.split(start, end, want[at:at+labels])
 		}
 		if !slices.Equal(counted.sums, want) {
 			t.Fatalf("seed %d, %d pieces: the tally is\n%v, want\n%v", seed, pieces, counted.sums, want)

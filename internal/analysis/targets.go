@@ -101,9 +101,9 @@ func (cr *counterReader) keepKernels(l *pick.Launches, o pick.RegionOptions) err
 		return err
 	}
 	left := map[int]bool{}
-	for i := range cr.tl.t.Kernels {
-		if !keeps(i) {
-			left[int(cr.tl.row(i))] = true
+	for i, row := range cr.tl.rowOf {
+		if row != noKernel && !keeps[cr.tl.tape.Kinds[i].Function] {
+			left[int(row)] = true
 		}
 	}
 	for i := range cr.made.Regions {

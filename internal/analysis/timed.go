@@ -1,8 +1,8 @@
 package analysis
 
 import (
-	"cmp"
 	"iter"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -10,28 +10,26 @@ import (
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
-// timed is the timeline with what is computed from it once.
+// timed is the timeline with what is computed from it once. Its work, calls and ranges are on
+// the tape.
 type timed struct {
 	rules
 	t       *timeline.Timeline
+	tape    *timeline.Tape
 	scope   *scoped // the part that the analysis is about; nil for the whole
 	noScope error   // why the scope that was asked for is not there; nil where none was
 	at      *timeline.Attribution
 	p       *palette
-	work    stints
-	group   timeline.Numbers // of each kernel: kernels of one row have one
-	rows    []uint32         // by group: index into Result.Kernels after sorting, or noKernel
+	rowOf   []uint32 // by kind of work: index into Result.Kernels, or noKernel
 	// lo and hi are the first and the last event, by the clock of the capture.
 	lo, hi    int64
 	only      int                  // the one process that used a GPU; -1 where there are several
 	strangers bool                 // ranges of other processes than that
 	steps     *timeline.StepLayers // nil where there are none, and in a brief analysis
 	engine    []timeline.StepRow   // steps of a serving engine
-	// recalled has work of CUDA graphs where it was captured; nil without graphs.
+	// recalled has work of CUDA graphs where it was captured; at itself without graphs.
 	recalled *timeline.Attribution
 
-	ofLanes  *callIndex            // for the overview, until that is drawn
-	calls    *callIndex            // for paintings of a part of the work; nil before the first
 	whole    func() *painting      // of all work; it is made in the background
 	launches func() *pick.Launches // sorted when they are asked for first
 	// paintings are of a part of the work, made when they are asked for; whole is of
@@ -39,7 +37,7 @@ type timed struct {
 	paintings map[workKey]*painting
 	regions   []timeline.Region // by ID - 1
 	// instances of region 0 are the ranges that belong to no region.
-	instances map[uint32][]uint32 // ranges of each region, by start
+	instances [][]uint32 // ranges of each region, by start
 	// inRegion, ownIn and inScope sum launches by region and kernel. Without a scope,
 	// inScope is inRegion itself.
 	inRegion map[regionGroup]*callTime
@@ -47,7 +45,7 @@ type timed struct {
 	inScope  map[regionGroup]*callTime // of the launches in the scope alone
 	scopeNS  map[queueOf]int64         // kernel time in the scope
 	// onDevice marks the ranges with work on a device; filled in by rangesOf.
-	onDevice map[int][]bool
+	onDevice map[int]marks
 	own      ownWork
 	ahead    *lookAhead       // nil where nothing was found before it is asked for
 	nodes    map[uint32]int64 // kernels in each region that nodes of CUDA graphs launched
@@ -65,68 +63,106 @@ type queueOf struct{ region, queue uint32 }
 
 type callTime struct{ calls, ns int64 }
 
+// marks are some of many things that are known by their number.
+type marks []uint64
+
+func newMarks(n int) marks { return make(marks, (n+63)/64) }
+
+func (m marks) set(i int) { m[i/64] |= 1 << (i % 64) }
+
+func (m marks) has(i int) bool { return m[i/64]>>(i%64)&1 != 0 }
+
+func (m marks) count() (n int) {
+	for _, word := range m {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// those are the numbers of the n things that are marked, or that are not.
+func (m marks) those(n int, marked bool) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for at, word := range m {
+			if !marked {
+				word = ^word
+			}
+			for ; word != 0; word &= word - 1 {
+				if i := 64*at + bits.TrailingZeros64(word); i >= n || !yield(uint32(i)) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // newTimed begins to paint the whole timeline in the background: nearly every step asks
 // for it.
-func (tr *timelineReader) newTimed(t *timeline.Timeline) *timed {
-	var beside sync.WaitGroup
-	var calls *callIndex
-	var work stints
-	beside.Go(func() {
-		calls = indexCalls(t, tr.th.HostGap.Nanoseconds())
-		byFunction := make([]uint8, len(t.Functions))
-		for i, f := range t.Functions {
-			byFunction[i] = uint8(tr.kinds.of(fullName(t, f)).category)
-		}
-		work = newStints(t, byFunction, uint8(tr.categories.index[graphCategory]))
-	})
-	at := t.Attribute()
-	beside.Wait()
-	work.at = at
+func (tr *timelineReader) newTimed(p *tapedTimeline) *timed {
+	t, at, tape := p.t, p.at, p.tape
 	tl := &timed{
-		rules: tr.rules, t: t, at: at, regions: at.Regions(), work: work,
-		paintings: map[workKey]*painting{}, instances: map[uint32][]uint32{}, inRegion: map[regionGroup]*callTime{}, ownIn: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, scopeNS: map[queueOf]int64{}, nodes: map[uint32]int64{},
-		lo: t.Session.FirstNS, hi: t.Session.LastNS,
+		rules: tr.rules, t: t, tape: tape, at: at, recalled: p.recalled, regions: at.Regions(),
+		paintings: map[workKey]*painting{}, inRegion: map[regionGroup]*callTime{}, ownIn: map[regionGroup]*callTime{}, inScope: map[regionGroup]*callTime{}, scopeNS: map[queueOf]int64{}, nodes: map[uint32]int64{},
+		lo: t.Session.FirstNS, hi: t.Session.LastNS, only: -1,
 	}
-	tl.p = &palette{categories: len(tr.categories.List), since: tl.since}
-	tl.only = -1
+	tl.p = &palette{categories: len(tr.categories.List), label: tl.labels(), hosts: tl.hostCallsOf(), since: tl.since, tape: tape, store: tr.store}
 	if p := tl.processes(); len(p) == 1 {
 		tl.only = p[0]
 	}
-	bounds := make([]uint32, 2*len(t.Ranges))
-	for i := range t.Ranges {
-		id := at.RangeNode(i)
-		tl.instances[id] = append(tl.instances[id], uint32(i))
-		bounds[2*i], bounds[2*i+1] = uint32(2*i), uint32(2*i+1)
-		tl.strangers = tl.strangers || !tl.tallies(tl.processOf(uint32(i)))
-	}
-	timeline.SortByStart(bounds, func(e uint32) int64 { return rangeBound(t.Ranges, e) })
-	tl.p.cuts = make([]int64, len(bounds))
-	for i, e := range bounds {
-		tl.p.cuts[i] = rangeBound(t.Ranges, e)
-	}
-	for _, list := range tl.instances {
-		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Compare(t.Ranges[x].Start, t.Ranges[y].Start) })
-	}
-	if !tr.brief {
-		tl.ofLanes = calls
-	}
+	tl.findInstances()
 	tl.whole = sync.OnceValue(func() *painting {
-		defer func() { calls = nil }() // they take much memory, and often nobody else asks for them
 		var counted *tally
 		if tl.only >= 0 {
-			counted = newTally(tl, bounds, tl.p.labels())
+			counted = newTally(tl, tl.p.labels())
 		}
-		bounds = nil
-		return tl.p.paint(calls, tl.workOf(workKey{-1, -1}), tl.lo, tl.hi, counted)
+		return tl.p.paint(tl.workOf(workKey{-1, -1}), tl.lo, tl.hi, counted)
 	})
-	go tl.whole()
+	tr.store.Go(func() { tl.whole() })
 	at.Places() // found before several goroutines ask for them
-	tl.launches = sync.OnceValue(func() *pick.Launches { return pick.Load(at) })
+	tl.launches = sync.OnceValue(func() *pick.Launches { return pick.LoadTape(at, tape) })
 	return tl
 }
 
-// row of a kernel: index into Result.Kernels, or noKernel.
-func (tl *timed) row(kernel int) uint32 { return tl.rows[tl.group.At(uint32(kernel))] }
+// labels are the categories of kinds of work.
+func (tl *timed) labels() []uint8 {
+	byFunction := make([]uint8, len(tl.t.Functions))
+	for i, f := range tl.t.Functions {
+		byFunction[i] = uint8(tl.kinds.of(fullName(tl.t, f)).category)
+	}
+	labels := make([]uint8, len(tl.tape.Kinds))
+	for i := range labels {
+		switch k := &tl.tape.Kinds[i]; k.Kind {
+		case timeline.OpKernel:
+			labels[i] = byFunction[k.Function]
+		case timeline.OpGraph:
+			labels[i] = uint8(tl.categories.index[graphCategory])
+		default:
+			labels[i] = copyLabel
+		}
+	}
+	return labels
+}
+
+// findInstances lists the ranges of each region.
+func (tl *timed) findInstances() {
+	counts, ranges := make([]int, len(tl.regions)+1), tl.tape.Ranges()
+	n := uint32(tl.tape.RangeLen())
+	for r := range n {
+		counts[ranges.Region(r)]++
+		tl.strangers = tl.strangers || !tl.tallies(tl.processOfThread(ranges.Thread(r)))
+	}
+	room := make([]uint32, n)
+	tl.instances = make([][]uint32, len(counts))
+	for id, count := range counts {
+		tl.instances[id], room = room[:0:count], room[count:]
+	}
+	for r := range n {
+		id := ranges.Region(r)
+		tl.instances[id] = append(tl.instances[id], r)
+	}
+}
+
+// row of a kind of work: index into Result.Kernels, or noKernel.
+func (tl *timed) row(kind uint32) uint32 { return tl.rowOf[kind] }
 
 // aside is the same timeline for another goroutine, as long as one process on one device
 // did all work: paintings are for one goroutine each.
@@ -143,13 +179,23 @@ func (tl *timed) aside() *timed {
 // single tells whether one process on one device did all work.
 func (tl *timed) single() bool { return tl.only >= 0 && len(tl.devices()) == 1 }
 
-// since is the start of the earliest range around a call; that of the call itself
+// since tells of work when the earliest range around its launch began; the launch itself
 // without one.
-func (tl *timed) since(call uint32) int64 {
-	if start, ok := tl.at.OpenSince(call); ok {
-		return start
+func (tl *timed) since() func(*timeline.WorkReader) int64 {
+	around, ranges := tl.tape.AroundWork(func(uint32) bool { return true }), tl.tape.Ranges()
+	return func(w *timeline.WorkReader) int64 {
+		list := around(w)
+		if len(list) == 0 {
+			start, _ := w.Launch()
+			return start
+		}
+		first, _ := ranges.Span(list[0])
+		for _, r := range list[1:] {
+			start, _ := ranges.Span(r)
+			first = min(first, start)
+		}
+		return first
 	}
-	return tl.t.Calls.Start(call)
 }
 
 // painting labels time by the work of a process, a device, or all.
@@ -163,36 +209,42 @@ func (tl *timed) painting(key workKey) *painting {
 	if p := tl.paintings[key]; p != nil {
 		return p
 	}
-	if tl.calls == nil {
-		tl.calls = indexCalls(tl.t, tl.th.HostGap.Nanoseconds())
-	}
-	p := tl.p.paint(tl.calls, tl.workOf(key), tl.lo, tl.hi, nil)
+	p := tl.p.paint(tl.workOf(key), tl.lo, tl.hi, nil)
 	tl.paintings[key] = p
 	return p
 }
 
 // workOf goes through the work of a process, a device, or all by start.
-func (tl *timed) workOf(key workKey) iter.Seq[stint] {
-	return func(yield func(stint) bool) {
-		work := tl.work.reader()
-		for i := range work.len() {
-			if w := work.get(i); key.chooses(&tl.t.Queues[w.queue]) && !yield(w) {
+func (tl *timed) workOf(key workKey) iter.Seq[*timeline.WorkReader] {
+	kinds := tl.chosenBy(key)
+	return func(yield func(*timeline.WorkReader) bool) {
+		for w := tl.tape.Work(); w.Next(); {
+			if kinds[w.Kind()] && !yield(w) {
 				return
 			}
 		}
 	}
 }
 
+// chosenBy tells which kinds of work a key chooses.
+func (tl *timed) chosenBy(key workKey) []bool {
+	kinds := make([]bool, len(tl.tape.Kinds))
+	for i := range kinds {
+		kinds[i] = key.chooses(&tl.t.Queues[tl.tape.Kinds[i].Queue])
+	}
+	return kinds
+}
+
 // used lists the processes, or devices, with work.
 func (tl *timed) used(of func(*timeline.Queue) int) []int {
 	var list []int
-	for q, works := range tl.work.works {
-		if works {
-			list = append(list, of(&tl.t.Queues[q]))
+	for i := range tl.tape.Kinds {
+		if n := of(&tl.t.Queues[tl.tape.Kinds[i].Queue]); !slices.Contains(list, n) {
+			list = append(list, n)
 		}
 	}
 	slices.Sort(list)
-	return slices.Compact(list)
+	return list
 }
 
 func (tl *timed) devices() []int {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/deepprof/deepprof/internal/capture"
+	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/redact"
@@ -29,6 +30,7 @@ type timelineReader struct {
 	self       selfTimes
 	made       *Result
 	notes      *notes
+	store      *columns.Store         // that the tape and what is made of it lie in
 	brief      bool                   // a further timeline, of which no overview is drawn
 	tl         *timed                 // nil before it was read, and without one
 	isInjected func(path string) bool // of regions, as far as asked for
@@ -45,7 +47,7 @@ func (tr *timelineReader) readTimeline(ctx context.Context) (*timed, error) {
 		tr.timedStages()
 		return nil, nil
 	}
-	t, lost, err := tr.openTimeline(ctx)
+	taped, lost, err := tr.openTimeline(ctx)
 	if err != nil && len(tr.in.Timelines) > 1 && ctx.Err() == nil {
 		return nil, &lostError{err}
 	}
@@ -62,8 +64,8 @@ func (tr *timelineReader) readTimeline(ctx context.Context) (*timed, error) {
 	if len(lost) > 0 {
 		tr.notes.lose(tr.in.timeline(), inputLost, fact.Because("lost", lost[0].What))
 	}
-	idle := len(t.Kernels)+len(t.Graphs) == 0
-	for _, w := range t.Warnings {
+	idle := taped.tape.Kernels+taped.tape.Graphs == 0
+	for _, w := range taped.t.Warnings {
 		if idle && w.Is(timeline.CodeNoKernels, timeline.CodeNoCalls) {
 			continue // NoKernels says what it means
 		}
@@ -72,7 +74,7 @@ func (tr *timelineReader) readTimeline(ctx context.Context) (*timed, error) {
 	if idle {
 		tr.notes.lack(NoKernels)
 	}
-	if err := tr.takeTimeline(ctx, t); err != nil {
+	if err := tr.takeTimeline(ctx, taped); err != nil {
 		return nil, err
 	}
 	return tr.tl, nil
@@ -87,12 +89,17 @@ func asMessage(w fact.Fact) fact.Fact {
 	return w
 }
 
-// manyEvents is from how many pieces of work on the memory of a timeline matters. Tests
-// lower it.
-var manyEvents = 1 << 20
+// A tapedTimeline is a timeline on tape.
+type tapedTimeline struct {
+	t        *timeline.Timeline
+	at       *timeline.Attribution
+	recalled *timeline.Attribution // has work of CUDA graphs where it was captured; at itself without graphs
+	tape     *timeline.Tape
+	phases   timeline.Phases // what was found to repeat in a timeline without ranges
+}
 
 // openTimeline reads the timeline, and tells what is lost of it.
-func (tr *timelineReader) openTimeline(ctx context.Context) (*timeline.Timeline, []timeline.Damage, error) {
+func (tr *timelineReader) openTimeline(ctx context.Context) (*tapedTimeline, []timeline.Damage, error) {
 	f, err := nsys.Open(ctx, tr.in.timeline(), nsys.OpenOptions{})
 	if err != nil {
 		return nil, nil, err
@@ -100,47 +107,61 @@ func (tr *timelineReader) openTimeline(ctx context.Context) (*timeline.Timeline,
 	defer f.Close()
 	f.Workers = tr.in.Workers
 	t, err := f.Timeline(ctx, nsys.Everything)
-	return t, f.Lost(), err
+	if err != nil {
+		return nil, nil, err
+	}
+	taped, err := tr.putOnTape(ctx, t)
+	return taped, f.Lost(), err
+}
+
+// putOnTape writes a timeline that is in memory to tape.
+func (tr *timelineReader) putOnTape(ctx context.Context, t *timeline.Timeline) (*tapedTimeline, error) {
+	p := &tapedTimeline{}
+	p.t, p.phases = tr.detectPhases(t)
+	p.at = p.t.Attribute()
+	p.recalled = p.at
+	if !tr.brief {
+		var err error
+		if p.recalled, err = recall(ctx, p.t, p.at, tr.in.Run); err != nil {
+			return nil, err
+		}
+	}
+	p.tape = p.at.Tape(p.recalled, tr.store)
+	return p, ctx.Err()
 }
 
 // takeTimeline does what a timeline allows.
-func (tr *timelineReader) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
-	t = tr.detectPhases(t)
-	tr.tl = tr.newTimed(t)
+func (tr *timelineReader) takeTimeline(ctx context.Context, p *tapedTimeline) error {
+	t := p.t
+	if p.phases.Period > 0 {
+		tr.notes.add(Note{Fact: p.phases.Fact()})
+	}
+	tr.tl = tr.newTimed(p)
 	if timeline.Since(tr.tl.lo, tr.tl.hi) > maxSpan {
 		tr.notes.warn(ClockDamaged)
 	}
 	for _, w := range tr.tl.at.Warnings {
 		tr.notes.add(Note{Fact: w, File: tr.in.rel(tr.in.timeline())})
 	}
-	tr.tl.engine = engineSteps(t, tr.in.Identity(tr.in.timeline()).Window)
+	tr.tl.engine = tr.tl.engineSteps(tr.in.Identity(tr.in.timeline()).Window)
 	if tr.made.Sampling = samplingOf(t); tr.made.Sampling != nil && !tr.brief {
-		tr.made.Sampled = sampleRegions(t)
+		tr.made.Sampled = tr.tl.sampleRegions()
 	}
 	tr.environmentOf(t)
 	tr.run.checkCaptureTime(t.Session.StartUTC, tr.notes)
 	tr.findScope()
 	drawn := func() {}
 	if !tr.brief {
-		var err error
-		if tr.made.Steps, err = tr.findSteps(ctx); err != nil {
-			return err
-		}
-		finish := tr.drawOverview() // beside the other steps
-		drawn = func() {
-			finish()
-			tr.tl.dropCalls()
-			tr.sortLaunches()
-		}
-		tr.tl.dropCorrelations()
+		tr.made.Steps = tr.findSteps()
+		drawn = tr.drawOverview() // beside the other steps
 	}
-	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.splitTotals, drawn, tr.pickStages, tr.findTypical, tr.sumScope} {
+	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.splitTotals, drawn, tr.sortLaunches, tr.pickStages, tr.findTypical, tr.sumScope} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		step()
 	}
-	if len(t.Kernels)+len(t.Graphs)+len(t.Copies)+len(t.Sets) == 0 {
+	if tr.tl.tape.WorkLen() == 0 {
 		tr.withoutSplits()
 	}
 	if !tr.brief {
@@ -204,9 +225,8 @@ func (tr *timelineReader) sumTotals() {
 	tl := tr.tl
 	t, tot := tl.t, &tr.made.Totals
 	tot.WallNS = max(0, timeline.Since(tl.lo, tl.hi))
-	devices, _ := t.DeviceInfo()
 	var first, last int64
-	for i, d := range devices {
+	for i, d := range tl.tape.Devices {
 		tot.BusyNS += d.BusyNS
 		tot.Devices = append(tot.Devices, DeviceBusy{Device: d.Device, BusyNS: d.BusyNS, KernelNS: d.KernelNS, Launches: int64(d.Kernels)})
 		if i == 0 {
@@ -215,20 +235,19 @@ func (tr *timelineReader) sumTotals() {
 		first, last = min(first, d.FirstNS), max(last, d.LastNS)
 	}
 	tot.GPUSpanNS = max(0, timeline.Since(first, last))
-	tot.Launches, tot.KernelNames = int64(len(t.Kernels)), t.KernelNames()
-	for i := range t.Kernels {
-		tot.KernelNS += max(0, t.Kernels[i].Duration())
-	}
-	for i := range t.Copies {
-		tot.CopyNS += max(0, timeline.Since(t.Copies[i].Start, t.Copies[i].End))
-		tot.CopyBytes += t.Copies[i].Bytes
-	}
-	for i := range t.Sets {
-		tot.SetNS += max(0, timeline.Since(t.Sets[i].Start, t.Sets[i].End))
-		tot.SetBytes += t.Sets[i].Bytes
+	tot.Launches, tot.KernelNames = int64(tl.tape.Kernels), t.KernelNames()
+	for i := range tl.tape.Kinds {
+		switch k := &tl.tape.Kinds[i]; k.Kind {
+		case timeline.OpKernel:
+			tot.KernelNS += k.NS
+		case timeline.OpCopy:
+			tot.CopyNS, tot.CopyBytes = tot.CopyNS+k.NS, tot.CopyBytes+k.Bytes
+		case timeline.OpSet:
+			tot.SetNS, tot.SetBytes = tot.SetNS+k.NS, tot.SetBytes+k.Bytes
+		}
 	}
 	tot.Communication = tr.tl.communication()
-	tot.Copies, tot.Sets = int64(len(t.Copies)), int64(len(t.Sets))
+	tot.Copies, tot.Sets = int64(tl.tape.Copies), int64(tl.tape.Sets)
 }
 
 // splitTotals divides the time of the whole timeline.

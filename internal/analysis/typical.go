@@ -44,10 +44,10 @@ func (tl *timed) stepsOf(stage string) (spans []moment) {
 // passesOf are the instances of a stage's regions, each until its last work has ended.
 func (tl *timed) passesOf(s *Stage) (spans []moment) {
 	for _, id := range s.ids {
-		tl.eachOf(id, workKey{-1, -1}, func(i uint32, _ int) {
-			m := forward(tl.t.Ranges[i].Start, tl.t.Ranges[i].End)
-			if s.async() && int(i) < len(tl.own.spans) {
-				m.end = max(m.end, tl.own.spans[i].end)
+		tl.eachOf(id, workKey{-1, -1}, func(r *instance) {
+			m := forward(r.start, r.end)
+			if s.async() && int(r.number) < len(tl.own.spans) {
+				m.end = max(m.end, tl.own.spans[r.number].end)
 			}
 			if m.end > m.start {
 				spans = append(spans, m)

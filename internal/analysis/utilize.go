@@ -257,7 +257,7 @@ func (ut *utilizer) usesGPU(stage, device int) bool {
 	}
 	used := ut.tl.rangesOf(device)
 	for _, id := range ut.stages[stage].ids {
-		if slices.ContainsFunc(ut.tl.instances[id], func(r uint32) bool { return used[r] }) {
+		if slices.ContainsFunc(ut.tl.instances[id], func(r uint32) bool { return used.has(int(r)) }) {
 			return true
 		}
 	}

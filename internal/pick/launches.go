@@ -34,6 +34,9 @@ type Launches struct {
 	// eachRange visits the ranges of the timeline, those of a flow without category,
 	// color and payload. A range is valid until visit returns.
 	eachRange func(visit func(*timeline.Range))
+	// ofTape are the kinds of the kinds of a tape, from 1; 0 for other work than kernels. nil
+	// where the launches are not from a tape.
+	ofTape []uint32
 }
 
 // A kind is the launches that differ in time alone.
@@ -109,6 +112,19 @@ func (l *loader) add(k *timeline.Kernel, from timeline.LaunchedFrom) {
 	l.n++
 }
 
+// take adds a kind of a tape, whose first launch is not known yet, and gives its number.
+func (l *loader) take(k *timeline.WorkKind) uint32 {
+	s := launchShape{k.Function, k.Config, k.Queue, k.Place, k.Region, k.Thread, k.Graph, k.Node}
+	number := l.known.At(s.function+31*s.config+127*s.place, s, func() uint32 {
+		l.kinds = append(l.kinds, kind{launchShape: s, first: -1, min: k.Min, max: k.Max})
+		return uint32(len(l.kinds) - 1)
+	})
+	known := &l.kinds[number]
+	known.launches, known.ns = known.launches+int(k.Launches), known.ns+k.NS
+	known.min, known.max = min(known.min, k.Min), max(known.max, k.Max)
+	return number
+}
+
 // Load sorts the launches of a timeline that is in memory.
 func Load(at *timeline.Attribution) *Launches {
 	t := at.Timeline()
@@ -125,6 +141,33 @@ func Load(at *timeline.Attribution) *Launches {
 			visit(&t.Ranges[i])
 		}
 	}
+	return out
+}
+
+// LoadTape takes the launches of a tape, for what is asked of launches whatever their order is:
+// they come by their place in the file.
+func LoadTape(at *timeline.Attribution, tape *timeline.Tape) *Launches {
+	var all loader
+	ofTape := make([]uint32, len(tape.Kinds))
+	for i := range tape.Kinds {
+		if k := &tape.Kinds[i]; k.Kind == timeline.OpKernel {
+			ofTape[i] = all.take(k) + 1
+		}
+	}
+	for w := range tape.KernelsOfFile() {
+		kind := ofTape[w.Kind()]
+		if kind == 0 {
+			continue
+		}
+		if k := &all.kinds[kind-1]; k.first < 0 {
+			k.first = all.n
+		}
+		all.kindOf.Add(kind - 1)
+		all.lasted.Add(w.NS())
+		all.n++
+	}
+	out := all.grouped(at)
+	out.ofTape = ofTape
 	return out
 }
 
@@ -192,8 +235,22 @@ func (p *passedRanges) each(visit func(*timeline.Range)) {
 // sorted puts the launches in their order, by their calls, then as they began, and groups
 // them in the order of the file.
 func (l *loader) sorted(at *timeline.Attribution, calledAt func(kernel uint32) int64) *Launches {
+	t, out := at.Timeline(), l.grouped(at)
+	out.calledAt = calledAt
+	if !t.KernelsByStart {
+		out.kernels.SortByStart(func(i uint32) int64 { return t.Kernels[i].Start })
+	}
+	if l.shuffle || !t.KernelsByStart {
+		out.kernels.SortByStart(calledAt)
+		out.shuffle()
+	}
+	return out
+}
+
+// grouped groups the launches, which stay in the order of the file.
+func (l *loader) grouped(at *timeline.Attribution) *Launches {
 	t := at.Timeline()
-	out := &Launches{t: t, at: at, byKey: map[groupKey]int{}, kinds: l.kinds, kindOf: l.kindOf, lasted: l.lasted, calledAt: calledAt}
+	out := &Launches{t: t, at: at, byKey: map[groupKey]int{}, kinds: l.kinds, kindOf: l.kindOf, lasted: l.lasted}
 	out.names = make([]names, len(t.Functions))
 	for i, f := range t.Functions {
 		out.names[i] = nameForms(t.Name(f.Mangled), t.Name(f.Demangled), t.Name(f.Short))
@@ -206,13 +263,6 @@ func (l *loader) sorted(at *timeline.Attribution, calledAt func(kernel uint32) i
 	}
 	for i := range l.n {
 		out.kernels.Add(uint32(i))
-	}
-	if !t.KernelsByStart {
-		out.kernels.SortByStart(func(i uint32) int64 { return t.Kernels[i].Start })
-	}
-	if l.shuffle || !t.KernelsByStart {
-		out.kernels.SortByStart(calledAt)
-		out.shuffle()
 	}
 	return out
 }
@@ -341,9 +391,9 @@ func (n *names) in(base string) string {
 	return n.function
 }
 
-// Keeps reads kernel patterns, exclude first, and tells which kernels of the
-// timeline, which must be in memory, they keep.
-func (l *Launches) Keeps(include, exclude []string) (func(kernel int) bool, error) {
+// Keeps reads kernel patterns, exclude first, and tells which functions of the timeline they
+// keep, by their number.
+func (l *Launches) Keeps(include, exclude []string) ([]bool, error) {
 	kernels, err := newSelection("kernel_include", "kernel_exclude", "", include, exclude)
 	if err != nil {
 		return nil, err
@@ -352,7 +402,7 @@ func (l *Launches) Keeps(include, exclude []string) (func(kernel int) bool, erro
 	for i := range l.names {
 		kept[i] = kernels.keep(&l.names[i]).IsZero()
 	}
-	return func(kernel int) bool { return kept[l.t.Kernels[kernel].Function] }, nil
+	return kept, nil
 }
 
 func (l *Launches) pid(process uint32) int {

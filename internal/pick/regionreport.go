@@ -11,17 +11,17 @@ type RegionReport struct {
 	stands *representation
 }
 
-// Stand calls fn with each of the counted launches that stand for the launch of
-// a kernel of the timeline in a region, by their index in the results of
+// Stand calls fn with each of the counted launches that stand for
+// a launch in a region, of a kind of the tape and so long, by their index in the results of
 // Regions. What adds up counts amount times; 1 in all for a launch that is like
 // a counted one. It calls nothing for a launch that none stands for.
-func (r *RegionReport) Stand(kernel int, path string, fn func(result int, amount float64, scaled bool)) {
+func (r *RegionReport) Stand(kind uint32, ns int64, path string, fn func(result int, amount float64, scaled bool)) {
 	s := r.stands
-	if s == nil || kernel < 0 || kernel >= len(s.groupOf) {
+	if s == nil || s.l == nil || int(kind) >= len(s.l.ofTape) || s.l.ofTape[kind] == 0 {
 		return
 	}
-	list := s.of(int(s.groupOf[kernel]), path, false)
-	weigh(list, max(0, s.l.t.Kernels[kernel].Duration()), func(i int, part, times float64) {
+	list := s.of(s.l.kinds[s.l.ofTape[kind]-1].group, path, false)
+	weigh(list, ns, func(i int, part, times float64) {
 		for _, result := range list[i].results {
 			fn(result, part*times/float64(len(list[i].results)), times != 1)
 		}

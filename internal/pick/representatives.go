@@ -35,14 +35,13 @@ type representative struct {
 
 // A representation tells which results stand for which launches of the timeline.
 type representation struct {
-	l       *Launches
-	groups  map[int][]representative        // none of them here
-	where   []map[string]bool               // by result: the regions around it
-	within  []map[string]bool               // by result: the innermost of them
-	groupOf []uint32                        // by kernel of the timeline
-	known   map[standKey][][]representative // by group; nil as long as nobody asked
-	last    standKey                        // those of one region are asked for in a row
-	ofLast  [][]representative
+	l      *Launches
+	groups map[int][]representative        // none of them here
+	where  []map[string]bool               // by result: the regions around it
+	within []map[string]bool               // by result: the innermost of them
+	known  map[standKey][][]representative // by group; nil as long as nobody asked
+	last   standKey                        // those of one region are asked for in a row
+	ofLast [][]representative
 }
 
 // A standKey is a region, with or without the ranges below it.
@@ -63,10 +62,6 @@ func findRepresentatives(l *Launches, results []Counted, v *Verification) *repre
 		for _, path := range results[i].Paths() {
 			s.within[i][path] = true
 		}
-	}
-	s.groupOf = make([]uint32, l.len())
-	for i, kernel := range l.kernels.All() {
-		s.groupOf[kernel] = uint32(l.group(i))
 	}
 	ids := map[string]int{}
 	for g := range l.groups {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deepprof/deepprof/internal/timeline"
+
 	"github.com/deepprof/deepprof/internal/nvtx"
 )
 
@@ -126,7 +128,8 @@ func TestLaunchesOfOtherDurations(t *testing.T) {
 				v.Matches[i].RegionInPlan = !test.moved
 			}
 		}
-		r := regionsOf(t, l, test.results, v)
+		tape := l.at.Tape(l.at, nil)
+		r := regionsOf(t, LoadTape(l.at, tape), test.results, v)
 		root, _, _ := strings.Cut(test.modes[0].path, "/")
 		sums := &region(t, r, root).Parts[0].Inclusive
 		got := metricOf(t, sums, bytesMetric)
@@ -136,24 +139,24 @@ func TestLaunchesOfOtherDurations(t *testing.T) {
 		if sums.ScaledNS != test.scaled {
 			t.Errorf("%s: %d ns by time, want %d", test.name, sums.ScaledNS, test.scaled)
 		}
-		if amount, scaled := sumByLaunch(r, test.results, l, root); math.Abs(amount-got.Value) > 1e-9*test.want || scaled != test.scaled {
+		if amount, scaled := sumByLaunch(r, test.results, tape, root); math.Abs(amount-got.Value) > 1e-9*test.want || scaled != test.scaled {
 			t.Errorf("%s: launch by launch %g and %d ns, in the region %g", test.name, amount, scaled, got.Value)
 		}
 	}
 }
 
 // sumByLaunch adds the bytes of launches up one by one, by Stand.
-func sumByLaunch(r *RegionReport, results []Counted, l *Launches, path string) (float64, int64) {
+func sumByLaunch(r *RegionReport, results []Counted, tape *timeline.Tape, path string) (float64, int64) {
 	sum, scaledNS := 0.0, int64(0)
-	for i := range l.t.Kernels {
+	for w := tape.Work(); w.Next(); {
 		byTime := false
-		r.Stand(i, path, func(result int, amount float64, scaled bool) {
+		r.Stand(w.Kind(), w.NS(), path, func(result int, amount float64, scaled bool) {
 			m, _ := results[result].Metric(bytesMetric)
 			sum += amount * m.Value
 			byTime = byTime || scaled
 		})
 		if byTime {
-			scaledNS += l.t.Kernels[i].Duration()
+			scaledNS += w.NS()
 		}
 	}
 	return sum, scaledNS

@@ -144,8 +144,8 @@ func NumberInName(base string) (int, bool) {
 // Identity is what the timeline tells of itself: the variables of its launcher
 // where the file still has them, its host, and the process and the device where
 // there is one only that used a GPU.
-// It goes through all GPU work. In a program without any, the process is that of its ranges.
-func (t *Timeline) Identity() Identity {
+// In a program without any, the process is that of its ranges. The tape is that of t.
+func (t *Timeline) Identity(tape *Tape) Identity {
 	id := identityOf(func(name string) string {
 		for _, p := range t.Launcher {
 			if p.Name == name {
@@ -163,13 +163,14 @@ func (t *Timeline) Identity() Identity {
 	}
 	used := map[uint32]bool{}
 	devices := map[int32]bool{}
-	t.eachOp(func(op Op) {
-		used[t.Queues[op.Queue].Process] = true
-		devices[t.Queues[op.Queue].Device] = true
-	})
+	for i := range tape.Kinds {
+		q := &t.Queues[tape.Kinds[i].Queue]
+		used[q.Process], devices[q.Device] = true, true
+	}
 	if len(used) == 0 { // a program of the CPU
-		for i := range t.Ranges {
-			used[t.ThreadProcess(t.Ranges[i].Thread)] = true
+		ranges := tape.Ranges()
+		for i := range uint32(tape.RangeLen()) {
+			used[t.ThreadProcess(ranges.Thread(i))] = true
 		}
 	}
 	for p := range used {

@@ -199,35 +199,55 @@ func (t *Timeline) KernelNames() int {
 // DeviceInfo sums up the work of each GPU that did any, by number; over where a sum is too
 // large for 64 bits.
 func (t *Timeline) DeviceInfo() (list []DeviceInfo, over bool) {
-	type device struct {
-		DeviceInfo
-		work    use
-		streams map[uint32]bool
+	sums := newDeviceSums(t)
+	t.ByStart(sums.add)
+	return sums.list()
+}
+
+// deviceSums sums up work by GPU.
+type deviceSums struct {
+	t       *Timeline
+	devices map[int32]*deviceSum
+	byQueue []*deviceSum // nil before its first work
+	kernels []bool       // by queue: it ran one
+}
+
+type deviceSum struct {
+	DeviceInfo
+	work    use
+	streams map[uint32]bool
+}
+
+func newDeviceSums(t *Timeline) deviceSums { return deviceSums{t: t, devices: map[int32]*deviceSum{}} }
+
+// add takes the next piece of work by start.
+func (s *deviceSums) add(op *Op) {
+	for int(op.Queue) >= len(s.byQueue) {
+		s.byQueue, s.kernels = append(s.byQueue, nil), append(s.kernels, false)
 	}
-	devices := map[int32]*device{}
-	byQueue := make([]*device, len(t.Queues)) // nil before its first work
-	launched := make([]bool, len(t.Queues))   // a kernel
-	t.ByStart(func(op *Op) {
-		d := byQueue[op.Queue]
-		if d == nil {
-			number := t.Queues[op.Queue].Device
-			if d = devices[number]; d == nil {
-				d = &device{DeviceInfo: DeviceInfo{Device: int(number), FirstNS: op.Start, LastNS: op.End}, streams: map[uint32]bool{}}
-				devices[number] = d
-			}
-			d.streams[op.Queue] = true
-			byQueue[op.Queue] = d
+	d := s.byQueue[op.Queue]
+	if d == nil {
+		number := s.t.Queues[op.Queue].Device
+		if d = s.devices[number]; d == nil {
+			d = &deviceSum{DeviceInfo: DeviceInfo{Device: int(number), FirstNS: op.Start, LastNS: op.End}, streams: map[uint32]bool{}}
+			s.devices[number] = d
 		}
-		d.FirstNS, d.LastNS = min(d.FirstNS, op.Start), max(d.LastNS, op.End)
-		launched[op.Queue] = launched[op.Queue] || op.Kind == OpKernel
-		d.work.add(op, 0, false)
-	})
-	for _, d := range devices {
+		d.streams[op.Queue] = true
+		s.byQueue[op.Queue] = d
+	}
+	d.FirstNS, d.LastNS = min(d.FirstNS, op.Start), max(d.LastNS, op.End)
+	s.kernels[op.Queue] = s.kernels[op.Queue] || op.Kind == OpKernel
+	d.work.add(op, 0, false)
+}
+
+// list gives the sums by number; over where one is too large.
+func (s *deviceSums) list() (list []DeviceInfo, over bool) {
+	for _, d := range s.devices {
 		over = over || d.work.over
 		d.Kernels, d.KernelNS = int(d.work.kernels), d.work.kernelNS
 		d.BusyNS, d.Streams = d.work.busy, len(d.streams)
 		for queue := range d.streams {
-			if launched[queue] {
+			if s.kernels[queue] {
 				d.KernelStreams++
 			}
 		}

@@ -278,9 +278,9 @@ func middle(sorted []int64) int64 {
 func (row *RegionRow) spread(lasted *Sample) {
 	low, high := lasted.middle()
 	row.MinNS, row.MedianNS, row.MaxNS = lasted.min, middle([]int64{low, high}), lasted.max
-	lasted.each(func(ns int64, n float64) {
+	lasted.Each(func(ns, n int64) {
 		if ns > 2*row.MedianNS {
-			row.Outliers += int64(n)
+			row.Outliers += n
 		}
 	})
 }

@@ -112,7 +112,7 @@ func (s *Sample) Mean() float64 {
 	}
 	if s.over {
 		var sum float64
-		s.each(func(ns int64, n float64) { sum += n * float64(ns) })
+		s.Each(func(ns, n int64) { sum += float64(n) * float64(ns) })
 		return sum / float64(s.Len())
 	}
 	return float64(s.sum) / float64(s.Len())
@@ -125,9 +125,9 @@ func (s *Sample) Stddev() float64 {
 		return 0
 	}
 	mean, sum := s.Mean(), 0.0
-	s.each(func(ns int64, n float64) {
+	s.Each(func(ns, n int64) {
 		d := float64(ns) - mean
-		sum += n * (d * d)
+		sum += float64(n) * (d * d)
 	})
 	return math.Sqrt(sum / float64(n-1))
 }
@@ -180,12 +180,22 @@ func (s *Sample) kth(k, negative int) int64 {
 	}
 }
 
-// each visits the durations, with how many there are of each.
-func (s *Sample) each(f func(ns int64, n float64)) {
+// SampleOf takes a list of durations.
+func SampleOf(list []int64) *Sample {
+	s := &Sample{}
+	for _, ns := range list {
+		s.Add(ns)
+	}
+	return s
+}
+
+// Each visits the durations, with how many there are of each, in no order. A duration may come
+// several times.
+func (s *Sample) Each(f func(ns, n int64)) {
 	for _, v := range s.small {
 		f(int64(v), 1)
 	}
-	s.counts.each(func(ns, n uint32) { f(int64(ns), float64(n)) })
+	s.counts.each(func(ns, n uint32) { f(int64(ns), int64(n)) })
 	for _, v := range s.wide {
 		f(v, 1)
 	}

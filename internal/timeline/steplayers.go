@@ -28,56 +28,59 @@ type LayerPiece struct {
 // firstIndex ends the name of a layer: "model.layers.3" of "model.layers.3.mlp".
 var firstIndex = regexp.MustCompile(`^.*?\.\d+`)
 
-// StepRows are the steps of a timeline, whose attribution is launched.
-func (t *Timeline) StepRows(launched *Attribution) []StepRow {
-	any := false
-	for i := 0; i < len(t.Ranges) && !any; i++ {
-		any = t.isStep(launched, i)
+// stepRows are the steps of a timeline.
+func (a *Attribution) stepRows() []StepRow {
+	steps, any := make([]bool, len(a.nodes)), false
+	for id := range steps {
+		steps[id] = a.isStep(uint32(id))
+		any = any || steps[id]
 	}
 	if !any { // most timelines: to measure takes long
 		return nil
 	}
-	return Steps(launched.rangeRows(Query{}, func(i int) bool { return t.isStep(launched, i) }).Rows)
+	return Steps(a.rangeRows(Query{}, func(i int) bool { return steps[a.rangeNode[i]] }).Rows)
 }
 
-// StepLayers finds the steps of a timeline and the layers of their kernels;
-// nil where it has no step. Launched is the attribution of t. Recalled is that of
-// the timeline in which work of CUDA graphs stands where it was captured; its
-// kernels are those of t in the same order.
-func (t *Timeline) StepLayers(launched, recalled *Attribution) *StepLayers {
-	steps := t.StepRows(launched)
-	if len(steps) == 0 {
+// isStep tells whether the ranges of a region are steps, as Steps does.
+func (a *Attribution) isStep(region uint32) bool {
+	if region == 0 {
+		return false
+	}
+	name := a.nodeName(region)
+	if _, known := engine.ParseStep(name); known {
+		return true
+	}
+	return stepName.MatchString(name) || slices.Contains(detectedSteps, name) && a.nodeDomain(region) == DetectedDomain
+}
+
+// StepLayers finds the layers of the kernels of a tape and the steps that they are in; nil
+// where it has no step. Recalled is the attribution that tells where work of CUDA graphs was
+// captured, as the tape was made with.
+func (t *Tape) StepLayers(a, recalled *Attribution) *StepLayers {
+	if len(t.Steps) == 0 {
 		return nil
 	}
-	out := &StepLayers{Steps: steps}
-	numbers := out.stepNumbers(launched)
-	places := make([]string, len(recalled.Places()))
-	for place, layer := range layersOfPlaces(recalled, true) {
-		places[place] = cmp.Or(firstIndex.FindString(layer), layer)
-	}
-	layers := make([]int, len(recalled.Places())) // by place, from 1; 0 is not yet
-	open := make([]int, len(t.Queues))            // the last piece of each queue, from 1
-	finder := stepFinder{a: launched, numbers: numbers}
-	add := func(i int, place uint32) {
-		if layers[place] == 0 {
-			layers[place] = out.layerNumber(places[place]) + 1
+	out := &StepLayers{Steps: t.Steps}
+	names := layersOfPlaces(recalled, true)
+	layers := make([]string, len(t.Kinds)) // by kind
+	for i := range t.Kinds {
+		if k := &t.Kinds[i]; k.Kind == OpKernel {
+			layer := names[k.Captured]
+			layers[i] = cmp.Or(firstIndex.FindString(layer), layer)
 		}
-		out.add(&t.Kernels[i], open, layers[place]-1, finder.around(launched.KernelLaunch(i)))
 	}
-	if t.inOrder(OpKernel, len(t.Kernels)) {
-		recalled.EachPlace(func(from, to int, place uint32) {
-			for ; places[place] != "" && from < to; from++ {
-				add(from, place)
-			}
-		})
-		return out
-	}
-	order := upTo(len(t.Kernels))
-	SortByStart(order, func(i uint32) int64 { return t.Kernels[i].Start })
-	for _, i := range order {
-		if place := recalled.KernelPlace(int(i)); places[place] != "" {
-			add(int(i), place)
+	numbers := make([]int, len(t.Kinds)) // of layers, by kind, from 1; 0 is not yet
+	open := make([]int, len(a.t.Queues)) // the last piece of each queue, from 1
+	step := t.StepOf(a)
+	for w := t.Work(); w.Next(); {
+		kind := w.Kind()
+		if layers[kind] == "" {
+			continue
 		}
+		if numbers[kind] == 0 {
+			numbers[kind] = out.layerNumber(layers[kind]) + 1
+		}
+		out.add(w, open, numbers[kind]-1, step(w))
 	}
 	return out
 }
@@ -92,79 +95,46 @@ func (s *StepLayers) layerNumber(layer string) int {
 	return at
 }
 
-func (s *StepLayers) add(k *Kernel, open []int, layer, step int) {
-	if last := open[k.Queue]; last > 0 {
+func (s *StepLayers) add(w *WorkReader, open []int, layer, step int) {
+	start, end := w.Span()
+	queue := w.Of().Queue
+	if last := open[queue]; last > 0 {
 		if p := &s.Pieces[last-1]; p.Layer == layer && p.Step == step {
-			p.End = max(p.End, k.End)
-			p.NS += max(0, k.Duration())
+			p.End = max(p.End, end)
+			p.NS += max(0, Since(start, end))
 			return
 		}
 	}
-	s.Pieces = append(s.Pieces, LayerPiece{Step: step, Layer: layer, Queue: k.Queue, Start: k.Start, End: max(k.Start, k.End), NS: max(0, k.Duration())})
-	open[k.Queue] = len(s.Pieces)
+	s.Pieces = append(s.Pieces, LayerPiece{Step: step, Layer: layer, Queue: queue, Start: start, End: max(start, end), NS: max(0, Since(start, end))})
+	open[queue] = len(s.Pieces)
 }
 
-// isStep tells whether a range is a step, as Steps does.
-func (t *Timeline) isStep(a *Attribution, i int) bool {
-	r := &t.Ranges[i]
-	name := t.Name(r.Name)
-	if _, known := engine.ParseStep(name); known {
-		return true
+// StepOf tells of work, piece after piece, the step around its launch, as an index of Steps; -1
+// for none. Steps that start at the same moment share the number of the last of them.
+func (t *Tape) StepOf(a *Attribution) func(*WorkReader) int {
+	starts := make(map[int64]int, len(t.Steps))
+	for n := range t.Steps {
+		starts[t.Steps[n].StartNS] = n
 	}
-	if slices.Contains(detectedSteps, name) && t.Name(t.Domains[r.Domain].Name) == DetectedDomain {
-		return true
+	steps := make([]bool, len(a.nodes)) // regions of steps
+	for id := range steps {
+		steps[id] = a.isStep(uint32(id))
 	}
-	node := a.RangeNode(i)
-	return stepName.MatchString(name) && node > 0
-}
-
-// stepNumbers are the numbers of the ranges that are steps.
-// Steps that start at the same moment share the number of the last of them.
-func (s *StepLayers) stepNumbers(a *Attribution) map[uint32]int {
-	starts := make(map[int64]int, len(s.Steps))
-	for n := range s.Steps {
-		starts[s.Steps[n].StartNS] = n
-	}
-	numbers := make(map[uint32]int, len(s.Steps))
-	for i := range a.t.Ranges {
-		if n, ok := starts[a.t.Ranges[i].Start]; ok && a.t.isStep(a, i) {
-			numbers[uint32(i)] = n
-		}
-	}
-	return numbers
-}
-
-// A stepFinder finds the step around calls. Those between the same ranges follow each
-// other.
-type stepFinder struct {
-	a       *Attribution
-	numbers map[uint32]int // of the ranges that are steps
-	state   uint64         // of the last call
-	step    int            // around it
-	known   bool           // there was one
-}
-
-// around is the step around a call, -1 for none.
-func (f *stepFinder) around(call uint32) int {
-	if call == None {
-		return -1
-	}
-	if state := f.a.state(call); !f.known || state != f.state {
-		f.state, f.known, f.step = state, true, -1
-		f.a.RangesAround(call, func(r uint32) {
-			if n, ok := f.numbers[r]; ok {
-				f.step = n
+	ranges := t.Ranges()
+	around := t.AroundWork(func(r uint32) bool { return steps[ranges.Region(r)] })
+	turn, step := -1, -1
+	return func(w *WorkReader) int {
+		if at := w.Turn(); at != turn {
+			turn, step = at, -1
+			for _, r := range around(w) {
+				start, _ := ranges.Span(r)
+				if n, ok := starts[start]; ok {
+					step = n
+				}
 			}
-		})
+		}
+		return step
 	}
-	return f.step
-}
-
-// KernelStep gives the step around the launch of a kernel, as an index of Steps; -1
-// for none. It is fastest for kernels in the order of their launches.
-func (s *StepLayers) KernelStep(launched *Attribution) func(kernel int) int {
-	f := stepFinder{a: launched, numbers: s.stepNumbers(launched)}
-	return func(kernel int) int { return f.around(launched.KernelLaunch(kernel)) }
 }
 
 // Group is the name under which GroupSteps counts a step.

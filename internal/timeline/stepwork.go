@@ -33,12 +33,11 @@ type StepWork struct {
 	NS       int64
 }
 
-// StepWorkOf divides the GPU time of the steps of a serving engine. Captured is the
-// attribution in which work of CUDA graphs stands where it was captured, which tells
-// its layers; its kernels are those of launched in the same order.
-// Rows come in the order of their first kernel in the file. Work in no step is left out.
-func StepWorkOf(launched, captured *Attribution) []StepWork {
-	t := launched.t
+// StepWork divides the GPU time of the steps of a serving engine. Captured is the
+// attribution in which work of CUDA graphs stands where it was captured, as the tape was made
+// with; it tells their layers.
+// Rows come in the order of their first kernel. Work in no step is left out.
+func (t *Tape) StepWork(launched, captured *Attribution) []StepWork {
 	steps, layers := launched.PlaceSteps(), layersOfPlaces(captured, false)
 	type key struct {
 		class    StepClassKey
@@ -47,21 +46,21 @@ func StepWorkOf(launched, captured *Attribution) []StepWork {
 	}
 	sums := map[key]*StepWork{}
 	var out []*StepWork
-	for i := range t.Kernels {
-		step, ok := steps[launched.KernelPlace(i)]
-		if !ok {
+	for i := range t.Kinds {
+		kind := &t.Kinds[i]
+		step, ok := steps[kind.Place]
+		if !ok || kind.Kind != OpKernel {
 			continue
 		}
 		class := classOfStep(step)
-		k := key{class, layers[captured.KernelPlace(i)], t.Kernels[i].Function}
+		k := key{class, layers[kind.Captured], kind.Function}
 		s := sums[k]
 		if s == nil {
 			s = &StepWork{StepClassKey: class, Layer: k.layer, Function: k.function}
 			sums[k] = s
 			out = append(out, s)
 		}
-		s.Launches++
-		s.NS += max(0, t.Kernels[i].Duration())
+		s.Launches, s.NS = s.Launches+kind.Launches, s.NS+kind.NS
 	}
 	rows := make([]StepWork, len(out))
 	for i, s := range out {
