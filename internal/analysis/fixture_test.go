@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/fixture"
+	"github.com/deepprof/deepprof/internal/nsys"
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -25,6 +27,21 @@ const (
 	toyTimeline = "../nsys/testdata/exports/toy.sqlite.gz"
 	toyCounters = "../ncurep/testdata/toy_full.ncu-rep.zst"
 )
+
+// inMemory reads a timeline with all its events.
+func inMemory(t testing.TB, path string) *timeline.Timeline {
+	t.Helper()
+	f, err := nsys.OpenSQLite(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	tl, err := f.Timeline(context.Background(), nsys.Everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tl
+}
 
 func analyzeFiles(t testing.TB, fixtures ...string) *Result {
 	t.Helper()

@@ -112,8 +112,8 @@ func recall(ctx context.Context, t *timeline.Timeline, at *timeline.Attribution,
 	if len(t.GraphNodes) == 0 {
 		return at, nil
 	}
-	startup := runs.Files(run, runs.StartupFile)
-	if run == "" || len(startup) == 0 {
+	startup := startups(run)
+	if len(startup) == 0 {
 		return at.Captured(), nil
 	}
 	f, err := nsys.OpenSQLite(startup[0])
@@ -126,6 +126,14 @@ func recall(ctx context.Context, t *timeline.Timeline, at *timeline.Attribution,
 		return nil, err
 	}
 	return t.WithEarlier(earlier).Captured().Attribute(), nil
+}
+
+// startups are the windows over the start of the server of a run; none without a run.
+func startups(run string) []string {
+	if run == "" {
+		return nil
+	}
+	return runs.Files(run, runs.StartupFile)
 }
 
 // addStepPart adds work to the part of a class that has the name; "" is work in no module.

@@ -204,8 +204,7 @@ func TestBoundsHold(t *testing.T) {
 
 // recordedProgram is what the host did in a stretch of a recorded timeline: the
 // thread with the most launches, its calls and the code between them.
-func recordedProgram(a *state, m moment) []action {
-	t := a.tl.t
+func recordedProgram(a *state, t *timeline.Timeline, m moment) []action {
 	kernels := map[uint32][]int{}
 	for i := range t.Kernels {
 		kernels[t.Kernels[i].Correlation] = append(kernels[t.Kernels[i].Correlation], i)
@@ -294,11 +293,12 @@ func TestBoundsHoldForRecordings(t *testing.T) {
 		if err = a.readTimeline(t0()); err != nil {
 			t.Fatal(err)
 		}
+		recorded := inMemory(t, in.timeline())
 		for i := range a.res.Stages {
 			s := &a.res.Stages[i]
 			var closed, fusedNS, wall int64
 			for _, m := range a.tl.joined(s.ids, -1) {
-				program := recordedProgram(a, m)
+				program := recordedProgram(a, recorded, m)
 				wall += m.end - m.start
 				closed += simulate(launchFree(program)).end
 				fusedNS += simulate(program).end - simulate(fused(program, 0)).end

@@ -98,6 +98,9 @@ type tapedTimeline struct {
 	phases   timeline.Phases // what was found to repeat in a timeline without ranges
 }
 
+// noFlow is set by tests of timelines in memory.
+var noFlow bool
+
 // openTimeline reads the timeline, and tells what is lost of it.
 func (tr *timelineReader) openTimeline(ctx context.Context) (*tapedTimeline, []timeline.Damage, error) {
 	f, err := nsys.Open(ctx, tr.in.timeline(), nsys.OpenOptions{})
@@ -106,6 +109,16 @@ func (tr *timelineReader) openTimeline(ctx context.Context) (*tapedTimeline, []t
 	}
 	defer f.Close()
 	f.Workers = tr.in.Workers
+	at, tape, err := f.Tape(ctx, tr.store, nsys.TapeOptions{
+		Detect:   tr.in.DefaultScope && len(tr.in.Include) == 0,
+		Recalled: !tr.brief && len(startups(tr.in.Run)) > 0,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if tape != nil && !noFlow {
+		return &tapedTimeline{t: at.Timeline(), at: at, recalled: at, tape: tape}, f.Lost(), nil
+	}
 	t, err := f.Timeline(ctx, nsys.Everything)
 	if err != nil {
 		return nil, nil, err

@@ -53,8 +53,26 @@ func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
 	b.f.noteUnknown(kernelLayout)
 	for _, read := range []func(context.Context) error{
 		b.copies, b.sets, b.graphs,
+		func(ctx context.Context) error {
+			if parts&Syncs == 0 {
+				return nil
+			}
+			return b.syncs(ctx)
+		},
 		func(context.Context) error { b.f.noteUnknown(callLayout); return nil },
 		b.nvtxTables,
+		func(ctx context.Context) error {
+			if parts&Overhead == 0 {
+				return nil
+			}
+			return b.overhead(ctx)
+		},
+		func(ctx context.Context) error {
+			if parts&Samples == 0 {
+				return nil
+			}
+			return b.samples(ctx)
+		},
 		func(ctx context.Context) error {
 			if parts&Machine == 0 {
 				return nil
@@ -77,7 +95,7 @@ func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
 }
 
 // benign are warnings that are the same however a file is read.
-var benign = []fact.Code{timeline.CodeColumnsUnknown, timeline.CodeUnclosed}
+var benign = []fact.Code{timeline.CodeColumnsUnknown, timeline.CodeUnclosed, timeline.CodeProfilerSays, timeline.CodeGPUImpossible, timeline.CodePythonBare}
 
 // odd tells whether anything came up that calls for the way through memory.
 // It looks at what the readers note, so it is asked before they start or after they ended.

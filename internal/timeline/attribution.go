@@ -51,9 +51,11 @@ type Attribution struct {
 	opCalls     []uint32 // by work as EachOp counts it: the call that launched it, or None
 	sharedCalls int      // that have their correlation id from an earlier one
 	places      *places
-	mainTimes   *placeTimes // of placeTimes, once asked for
-	all         *allWork    // of measured
-	setNodes    []uint32    // by set: the region of callNode
+	mainTimes   *placeTimes     // of placeTimes, once asked for
+	all         *allWork        // of measured
+	setNodes    []uint32        // by set: the region of callNode
+	passed      *[2][]RegionRow // of a flow that was written to tape: all regions, and their groups
+	passedOver  bool            // a sum of them left the range of int64
 	lost        struct{ deep, stacks, open, held, noCall int64 }
 }
 

@@ -149,11 +149,8 @@ func (a *Attribution) Captured() *Attribution {
 // creations hands out calls that stand for the creation of nodes.
 // Their correlations are above all those of the calls of the process, so that none is used twice.
 type creations struct {
-	t    *Timeline
-	rows map[nodeOf]int32 // index into nodes; the latest creation counts
-	// nodes are the rows of the file; ids of graphs are reused only after the
-	// graph is gone, and then the later capture is the one that is replayed.
-	nodes []GraphNode
+	nodeRows
+	t     *Timeline
 	made  map[nodeOf]uint32 // correlation of the call made for a node
 	early map[uint32]bool   // correlations of nodes that were captured before the file begins
 	next  []uint32          // by process: the next free correlation
@@ -164,11 +161,23 @@ type nodeOf struct {
 	node    int64
 }
 
-func newCreations(t *Timeline, nodes []GraphNode) *creations {
-	c := &creations{t: t, nodes: nodes, rows: make(map[nodeOf]int32, len(nodes)), made: map[nodeOf]uint32{}, early: map[uint32]bool{}, next: make([]uint32, len(t.Processes))}
+// nodeRows are the nodes of the file. Ids of graphs are reused only after the
+// graph is gone, and then the later capture is the one that is replayed.
+type nodeRows struct {
+	nodes []GraphNode
+	rows  map[nodeOf]int32 // index into nodes; the latest creation counts
+}
+
+func (t *Timeline) nodeRows(nodes []GraphNode) nodeRows {
+	c := nodeRows{nodes: nodes, rows: make(map[nodeOf]int32, len(nodes))}
 	for i := range nodes {
 		c.rows[nodeOf{t.ThreadProcess(nodes[i].Thread), nodes[i].Node}] = int32(i)
 	}
+	return c
+}
+
+func newCreations(t *Timeline, nodes []GraphNode) *creations {
+	c := &creations{nodeRows: t.nodeRows(nodes), t: t, made: map[nodeOf]uint32{}, early: map[uint32]bool{}, next: make([]uint32, len(t.Processes))}
 	for i := range uint32(t.Calls.Len()) {
 		id := t.Calls.Correlation(i)
 		if p := t.ThreadProcess(t.Calls.Thread(i)); int(p) < len(c.next) && id != NoCorrelation && id >= c.next[p] {
@@ -186,7 +195,8 @@ func (c *creations) correlation(process uint32, node int64) (uint32, bool) {
 		return id, id != NoCorrelation
 	}
 	id := uint32(NoCorrelation)
-	if row, ok := c.original(key); ok && int(process) < len(c.next) && c.next[process] < math.MaxUint32-1 {
+	if i, ok := c.original(key); ok && int(process) < len(c.next) && c.next[process] < math.MaxUint32-1 {
+		row := &c.nodes[i]
 		id = c.next[process]
 		c.next[process]++
 		c.early[id] = c.early[id] || row.Time < 0 && (c.t.recalledFrom == 0 || row.Time < c.t.recalledFrom)
@@ -196,20 +206,20 @@ func (c *creations) correlation(process uint32, node int64) (uint32, bool) {
 	return id, id != NoCorrelation
 }
 
-// original follows clones to the node that was captured. A chain that does not
-// end is broken.
-func (c *creations) original(key nodeOf) (*GraphNode, bool) {
+// original follows clones to the node that was captured, by its place in nodes. A chain that
+// does not end is broken.
+func (c *nodeRows) original(key nodeOf) (int32, bool) {
 	for range 64 {
 		i, ok := c.rows[key]
 		if !ok {
-			return nil, false
+			return 0, false
 		}
 		row := &c.nodes[i]
 		next := nodeOf{key.process, row.Original}
 		if _, known := c.rows[next]; row.Original == 0 || !known {
-			return row, row.Original == 0
+			return i, row.Original == 0
 		}
 		key = next
 	}
-	return nil, false
+	return 0, false
 }

@@ -32,7 +32,9 @@ type flowJoin struct {
 	ended bool            // it has no more
 	times bool            // of calls are wanted
 	each  func(*FlowCall) // told of every call; nil for nobody
-	sites []flowSite
+	// number gives every call a number, which its work is told; nil for nobody.
+	number func(*FlowCall) uint32
+	sites  []flowSite
 
 	tables []*launchTable // by process
 	pages  []*launchPage  // those in use, in the order in which they were needed
@@ -89,7 +91,11 @@ func (j *flowJoin) read() bool {
 	site := &j.sites[c.Site]
 	j.live.readUntil(c.Start)
 	set := site.sweep.around(c.Start, c.End)
-	if c.Correlation != NoCorrelation && !j.keep(c, site.table, set) {
+	number := uint32(0)
+	if j.number != nil {
+		number = j.number(c)
+	}
+	if c.Correlation != NoCorrelation && !j.keep(c, site.table, set, number) {
 		j.broken = true
 		return false
 	}
@@ -100,7 +106,7 @@ func (j *flowJoin) read() bool {
 }
 
 // keep puts a call where its work will look for it; false where another has its id.
-func (j *flowJoin) keep(c *FlowCall, table *launchTable, set uint32) bool {
+func (j *flowJoin) keep(c *FlowCall, table *launchTable, set, number uint32) bool {
 	page := table.in
 	if number := c.Correlation / pageIDs; page == nil || page.number != number {
 		var known bool
@@ -124,6 +130,9 @@ func (j *flowJoin) keep(c *FlowCall, table *launchTable, set uint32) bool {
 	if j.times {
 		page.calls[id] = *c
 	}
+	if j.number != nil {
+		page.numbers[id] = number
+	}
 	return true
 }
 
@@ -135,6 +144,9 @@ func (j *flowJoin) newPage(table *launchTable, number uint32) *launchPage {
 		page = &launchPage{}
 		if j.times {
 			page.calls = make([]FlowCall, pageIDs)
+		}
+		if j.number != nil {
+			page.numbers = make([]uint32, pageIDs)
 		}
 	} else {
 		page = j.pages[0]
@@ -168,6 +180,9 @@ func (j *flowJoin) launchOf(op *Op) (l launched, ok bool) {
 			l.set = page.sets[id] - 1
 			if j.times {
 				l.FlowCall = page.calls[id]
+			}
+			if j.number != nil {
+				l.number = page.numbers[id]
 			}
 			j.live.holdSet(l.set)
 			j.live.releaseSet(j.last.set)
@@ -217,17 +232,19 @@ type launchTable struct {
 }
 
 type launchPage struct {
-	table  *launchTable
-	number uint32          // of its ids, divided by pageIDs
-	sets   [pageIDs]uint32 // what is around each call, from 1; 0 where there is none
-	held   []uint32        // those sets, as they came
-	calls  []FlowCall      // where times are wanted
+	table   *launchTable
+	number  uint32          // of its ids, divided by pageIDs
+	sets    [pageIDs]uint32 // what is around each call, from 1; 0 where there is none
+	held    []uint32        // those sets, as they came
+	calls   []FlowCall      // where times are wanted
+	numbers []uint32        // where calls are numbered
 }
 
 // launched is a call that launched work.
 type launched struct {
 	FlowCall        // where times are wanted
 	set      uint32 // of ranges around it
+	number   uint32 // where calls are numbered
 }
 
 // find is the page of a call with an id, nil where there is none yet; gone where it may

@@ -1,5 +1,7 @@
 package timeline
 
+import "slices"
+
 // RangeNode is the region path of range i, by its number.
 func (a *Attribution) RangeNode(i int) uint32 { return a.rangeNode[i] }
 
@@ -71,7 +73,16 @@ func (a *Attribution) RangesInTurn(keep func(r uint32) bool) func(call uint32) [
 }
 
 // RegionRows sums the ranges by region path, ordered by time on the GPU.
-func (a *Attribution) RegionRows(q Query) Rows[RegionRow] { return a.regionRows(q) }
+// Of a flow that was written to tape, a query may choose nothing and be grouped alone.
+func (a *Attribution) RegionRows(q Query) Rows[RegionRow] {
+	switch {
+	case a.passed == nil:
+		return a.regionRows(q)
+	case q.Grouped:
+		return sortRegions(slices.Clone(a.passed[1]), a.passedOver, q.Top)
+	}
+	return sortRegions(slices.Clone(a.passed[0]), a.passedOver, q.Top)
+}
 
 // EachOp visits all GPU work, kind by kind, in the order of the file.
 func (t *Timeline) EachOp(visit func(Op)) { t.eachOp(visit) }

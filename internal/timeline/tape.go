@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/deepprof/deepprof/internal/columns"
@@ -24,6 +25,9 @@ type Tape struct {
 	Threads []ThreadCalls
 	// Steps are those of the timeline, as Steps lists them.
 	Steps []StepRow
+	// FirstNS and LastNS are the earliest start and the latest end of the kernels and calls of a
+	// flow; FirstNS is above LastNS where there are none.
+	FirstNS, LastNS int64
 	// Long are the ranges that last LongNS or more, themselves or by their work on the GPU,
 	// where the timeline has sampled counters.
 	Long []RangeRow
@@ -38,6 +42,8 @@ type ThreadCalls struct {
 	Thread uint32 // index into Timeline.Threads, or beyond where it is not known
 	NS     int64  // of all calls; one that ends before it starts counts 0
 	calls  *columns.Table
+
+	start, end int64 // of the call that was added last, from a flow
 }
 
 // LongNS is how long a range must last for readings of sampled counters to be its own alone;
@@ -120,7 +126,7 @@ type rangeEnd struct {
 
 func newTaper(a *Attribution, store *columns.Store) *taper {
 	return &taper{
-		Tape: &Tape{work: columns.NewTable(store, workColumns), ranges: columns.NewTable(store, rangeColumns), bounds: columns.NewTable(store, boundColumns), payloads: map[uint32]uint32{}},
+		Tape: &Tape{FirstNS: math.MaxInt64, LastNS: math.MinInt64, work: columns.NewTable(store, workColumns), ranges: columns.NewTable(store, rangeColumns), bounds: columns.NewTable(store, boundColumns), payloads: map[uint32]uint32{}},
 		a:    a, store: store, devices: newDeviceSums(a.t), threads: map[uint32]*ThreadCalls{},
 		ends: minHeap[rangeEnd]{less: func(x, y *rangeEnd) bool { return x.at < y.at }},
 	}
@@ -175,6 +181,11 @@ func (w *taper) add(p *tapedWork) {
 	t.Set(workLag, lag)
 	t.Set(workCallLength, length)
 	t.End()
+}
+
+// cover takes a kernel or a call of a flow.
+func (w *taper) cover(start, end int64) {
+	w.FirstNS, w.LastNS = min(w.FirstNS, start), max(w.LastNS, start, end)
 }
 
 // around notes the ranges around the next piece of work where they differ from those before, or
@@ -315,7 +326,7 @@ func (a *Attribution) Tape(captured *Attribution, store *columns.Store) *Tape {
 	w.Steps = a.stepRows()
 	if len(t.Samples) > 0 {
 		for _, row := range a.rangeRows(Query{}, func(int) bool { return true }).Rows {
-			if row.RangeNS >= LongNS || row.ProjectedNS >= LongNS {
+			if row.long() {
 				w.Long = append(w.Long, row)
 			}
 		}
