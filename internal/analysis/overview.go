@@ -2,7 +2,7 @@ package analysis
 
 import (
 	"cmp"
-	"math/bits"
+	"math"
 	"slices"
 	"sort"
 
@@ -116,13 +116,13 @@ func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) 
 		return out
 	}
 	from, to := l.within(scope)
-	inside, titles, _ := l.narrowest(o, int(finerShare*float64(limit)), stretch{from, to})
-	around, others, width := l.narrowest(o, limit-len(inside), stretch{0, from}, stretch{to, all})
+	inside, _ := l.narrowest(o, int(finerShare*float64(limit)), stretch{from, to})
+	around, width := l.narrowest(o, limit-len(inside), stretch{0, from}, stretch{to, all})
 	out.BinNS = width
 	at := sort.Search(len(around), func(i int) bool { return around[i].Start >= scope.start-o.StartNS })
-	out.Boxes = slices.Concat(around[:at], inside, around[at:])
-	for i, title := range slices.Concat(others[:at], titles, others[at:]) {
-		out.Boxes[i].Name = number(title)
+	for _, b := range slices.Concat(around[:at], inside, around[at:]) {
+		b.Box.Name = number(b.title)
+		out.Boxes = append(out.Boxes, b.Box)
 	}
 	return out
 }
@@ -131,117 +131,105 @@ func (l *lane) draw(o *Overview, names map[string]int, limit int, scope moment) 
 type stretch struct{ from, to int }
 
 // narrowest sums events in bins as narrow as the limit of boxes allows: work comes
-// in bursts, and most of a lane is empty. Each box has its name from an event.
-func (l *lane) narrowest(o *Overview, limit int, parts ...stretch) (boxes []Box, titles []uint32, width int64) {
-	most := l.mostBoxes(parts)
-	next := max(1, o.EndNS-o.StartNS)
-	for next > 1 && most(next/2) <= float64(limit) {
-		next /= 2
+// in bursts, and most of a lane is empty.
+func (l *lane) narrowest(o *Overview, limit int, parts ...stretch) (boxes []binned, width int64) {
+	b := binner{origin: o.StartNS, limit: limit}
+	l.fill(&b, parts)
+	if !b.overlaps {
+		return b.boxes, b.width()
 	}
-	for next > 0 {
-		tries := make([]binner, 0, widthsAtOnce)
-		for ; next > 0 && len(tries) < widthsAtOnce; next /= 2 {
-			tries = append(tries, binner{width: next, origin: o.StartNS})
-		}
-		l.fill(tries, parts, limit)
-		for i := range tries {
-			if boxes != nil && len(tries[i].boxes) > limit {
-				return boxes, titles, width
-			}
-			boxes, titles, width = tries[i].boxes, tries[i].titles, tries[i].width
-		}
-	}
-	return boxes, titles, width
+	// The busy time of boxes that were joined is not known where events ran beside each other.
+	exact := binner{origin: o.StartNS, limit: math.MaxInt, bits: b.bits}
+	l.fill(&exact, parts)
+	return exact.boxes, exact.width()
 }
 
-// widthsAtOnce is how many widths are tried while events are read once: to read them takes
-// longer than to sum them.
-const widthsAtOnce = 3
-
-// mostBoxes bounds, without going through the events again, how many boxes bins of
-// a width make: one for each bin, and two for each event that stands alone, which
-// may part the others of its bin.
-func (l *lane) mostBoxes(parts []stretch) func(width int64) float64 {
-	var lengths [65]int // events by the bits of their length
-	var reach float64
+// fill sums the events of parts of a lane.
+func (l *lane) fill(b *binner, parts []stretch) {
 	for _, p := range parts {
+		b.part = len(b.boxes)
 		for chunk := range l.chunks(p.from, p.to) {
 			for i := range chunk {
-				lengths[bits.Len64(uint64(chunk[i].end)-uint64(chunk[i].start))]++
+				b.add(&chunk[i])
 			}
 		}
-		if p.from < p.to {
-			reach += float64(uint64(l.at(p.to-1).start) - uint64(l.at(p.from).start))
-		}
-	}
-	return func(width int64) float64 {
-		long := 0
-		for _, n := range lengths[bits.Len64(uint64(width)):] {
-			long += n
-		}
-		return reach/float64(width) + float64(2*len(parts)+2*long)
-	}
-}
-
-// fill sums the events that begin in the same bin; longer ones stand alone. A sum has the name of its longest event.
-// Of widths that go past the limit, what is summed means nothing.
-func (l *lane) fill(tries []binner, parts []stretch, limit int) {
-	for _, p := range parts {
-		for chunk := range l.chunks(p.from, p.to) {
-			for t := range tries {
-				b := &tries[t]
-				for i := 0; i < len(chunk) && len(b.boxes) <= limit; i++ {
-					b.add(&chunk[i])
-				}
-			}
-		}
-		for t := range tries {
-			tries[t].flush()
-		}
-	}
-}
-
-// A binner makes boxes of events that come by start. Bins are counted from the origin; boxes
-// are in order, and those of one bin follow each other.
-type binner struct {
-	width, origin int64 // ns; the moment that boxes count from
-	boxes         []Box
-	titles        []uint32 // of each box: that of its longest event
-
-	box            Box // that is open
-	open           bool
-	bin, next      int64 // number of its bin; a moment before which all later events are in it, as far as known
-	reach, longest int64
-	title          uint32
-}
-
-// add takes an event. One that is as long as a bin or longer stands alone; others share a box
-// with those that begin in the same bin, as long as none of the former comes between them.
-func (b *binner) add(e *laneEvent) {
-	start, length := e.start-b.origin, e.end-e.start
-	if b.open && (start >= b.next && start/b.width != b.bin || length >= b.width) {
 		b.flush()
 	}
-	if !b.open {
-		b.box, b.open = Box{Start: start}, true
-		if b.bin = start / b.width; start >= 0 { // 0 is also the bin of times shortly before the origin
-			b.next = (b.bin + 1) * b.width
-		} else {
-			b.next = start
+}
+
+// A binner makes boxes of events that come by start. An event that is as long as a bin or longer
+// stands alone; others share a box with those that begin in the same bin, as long as none of the
+// former comes between them. Bins are as wide as a power of two and counted from the origin, so
+// that each lies in one of those that are twice as wide: once there are more boxes than the
+// limit, they are joined to those of wider bins.
+type binner struct {
+	origin int64 // the moment that boxes count from
+	limit  int   // of boxes
+	bits   uint  // of the width
+	boxes  []binned
+	part   int // of these: the first of the part that is summed, which joins none before
+	// overlaps says that an event began before another had ended, so that the busy time of
+	// boxes that are joined is not the sum of theirs.
+	overlaps bool
+	wider    bool // bins are wider since the last box was closed
+
+	box         binned // that is open
+	open        bool
+	bin         int64 // number of its bin
+	reach, ends int64 // latest end of the box, and of all events; from the origin
+	any         bool
+}
+
+// A binned box has the name and the length of its longest event.
+type binned struct {
+	Box
+	title   uint32
+	longest int64
+}
+
+func (b *binner) width() int64 { return 1 << b.bits }
+
+// add takes an event.
+func (b *binner) add(e *laneEvent) {
+	start, length := e.start-b.origin, e.end-e.start
+	alone := length>>b.bits > 0
+	if b.open && (alone || start>>b.bits != b.bin) {
+		b.flush()
+	}
+	if b.wider {
+		b.wider = false
+		if alone = length>>b.bits > 0; !alone {
+			b.reopen(start >> b.bits)
 		}
-		b.reach, b.longest = start, -1
+	}
+	end := start + length
+	b.overlaps = b.overlaps || b.any && start < b.ends
+	b.ends, b.any = max(b.ends, end), true
+	if !b.open {
+		b.box, b.open, b.bin, b.reach = binned{Box: Box{Start: start}, longest: -1}, true, start>>b.bits, start
 	}
 	b.box.Count++
-	if end := start + length; end > b.reach {
+	if end > b.reach {
 		b.box.Busy += end - max(b.reach, start)
 		b.reach = end
 	}
-	if length > b.longest {
-		b.longest, b.title = length, e.title
+	if length > b.box.longest {
+		b.box.longest, b.box.title = length, e.title
 	}
-	if length >= b.width {
+	if alone {
 		b.flush()
 	}
+}
+
+// reopen goes on with the last box where it is of a bin: bins are wider than when it was closed.
+func (b *binner) reopen(bin int64) {
+	n := len(b.boxes) - 1
+	if n < b.part || b.boxes[n].longest>>b.bits > 0 || b.boxes[n].Start>>b.bits != bin {
+		return
+	}
+	b.box, b.open, b.bin, b.boxes = b.boxes[n], true, bin, b.boxes[:n]
+	b.box.whole()
+	b.reach = b.box.Start + b.box.Len
 }
 
 // flush closes the box. One event alone has neither a count nor a busy time.
@@ -254,5 +242,48 @@ func (b *binner) flush() {
 	if b.box.Count == 1 {
 		b.box.Count, b.box.Busy = 0, 0
 	}
-	b.boxes, b.titles = append(b.boxes, b.box), append(b.titles, b.title)
+	b.boxes = append(b.boxes, b.box)
+	for len(b.boxes) > b.limit && b.bits < 62 {
+		b.widen()
+	}
+}
+
+// widen joins the boxes to those of bins that are twice as wide.
+func (b *binner) widen() {
+	b.bits++
+	b.wider = true
+	kept, part := b.boxes[:0], b.part
+	for i := range b.boxes {
+		x := b.boxes[i]
+		if i == part {
+			b.part = len(kept)
+		}
+		if n := len(kept) - 1; n >= 0 && i != part && kept[n].longest>>b.bits == 0 && x.longest>>b.bits == 0 && kept[n].Start>>b.bits == x.Start>>b.bits {
+			kept[n].join(&x)
+			continue
+		}
+		kept = append(kept, x)
+	}
+	if part == len(b.boxes) {
+		b.part = len(kept)
+	}
+	b.boxes = kept
+}
+
+// whole tells of a single event too how often and how long it ran.
+func (b *binned) whole() {
+	if b.Count == 0 {
+		b.Count, b.Busy = 1, b.Len
+	}
+}
+
+// join adds the next box.
+func (b *binned) join(x *binned) {
+	b.whole()
+	x.whole()
+	b.Count, b.Busy = b.Count+x.Count, b.Busy+x.Busy
+	b.Len = max(b.Len, x.Start+x.Len-b.Start)
+	if x.longest > b.longest {
+		b.longest, b.title = x.longest, x.title
+	}
 }

@@ -381,24 +381,48 @@ func (p *painting) splitAll(windows []moment, into []int64) {
 // A cursor stands at the piece that a moment lies in, or ends with.
 type cursor struct {
 	pieceReader
-	in   spaceReader
-	sums []int64 // time of each label before the piece; nil before the first move
+	in    spaceReader
+	block int     // that the piece is in
+	base  []int64 // time of each label before the block; nil before the first move
+	sums  []int64 // before the piece
 }
 
 // move goes to a moment within the painting.
 func (c *cursor) move(p *painting, to int64) {
 	if c.sums == nil || to < c.start || to >= c.last {
-		if c.sums == nil {
-			c.sums = make([]int64, p.labels)
-		}
-		i := max(0, p.find(to))
-		p.before(i, &c.in, c.sums)
-		c.pieceReader = p.read(i, &c.in)
-		c.next()
+		c.goTo(p, to)
 	}
 	for c.end < to {
 		c.sums[c.label] += c.end - c.start
 		c.next()
+	}
+}
+
+// goTo goes to the block of a moment, as a rule the next one.
+func (c *cursor) goTo(p *painting, to int64) {
+	next := c.block + 1
+	switch {
+	case c.sums == nil:
+		c.sums, c.base = make([]int64, p.labels), make([]int64, p.labels)
+		fallthrough
+	case to < c.start, next >= len(p.blocks), next+1 < len(p.blocks) && to >= p.blocks[next+1].start:
+		c.block = max(0, p.find(to))
+		p.before(c.block, &c.in, c.base)
+	default:
+		c.in.read(p, &p.blocks[c.block]).addTimes(c.base)
+		c.block = next
+	}
+	copy(c.sums, c.base)
+	c.pieceReader = p.read(c.block, &c.in)
+	c.next()
+}
+
+// addTimes adds the time of each label.
+func (d blockData) addTimes(into []int64) {
+	for t := (numbers{data: d.times}); t.at < len(t.data); {
+		label := t.data[t.at]
+		t.at++
+		into[label] += int64(t.number())
 	}
 }
 
@@ -407,10 +431,6 @@ func (p *painting) before(i int, in *spaceReader, into []int64) {
 	first := i / few * few
 	copy(into, p.sums[i/few*p.labels:])
 	for ; first < i; first++ {
-		for t := (numbers{data: in.read(p, &p.blocks[first]).times}); t.at < len(t.data); {
-			label := t.data[t.at]
-			t.at++
-			into[label] += int64(t.number())
-		}
+		in.read(p, &p.blocks[first]).addTimes(into)
 	}
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -74,35 +75,38 @@ func TestPaintingSplits(t *testing.T) {
 	}
 }
 
-// The bound on boxes holds for every width: bins that it skips would have been few
-// enough.
-func TestMostBoxes(t *testing.T) {
-	for seed := range uint64(200) {
+// TestNarrowest: boxes that are joined while events come are those of the narrowest bins that
+// are few enough, whether events overlap or not.
+func TestNarrowest(t *testing.T) {
+	joined := 0
+	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 13))
 		spans := make([]moment, rng.IntN(300))
-		l := &lane{}
 		at := int64(0)
 		for i := range spans {
+			length := rng.Int64N(1 << rng.IntN(12))
 			at += rng.Int64N(1 << rng.IntN(12))
-			spans[i] = moment{at, at + rng.Int64N(1<<rng.IntN(12))}
+			spans[i] = moment{at, at + length}
+			if seed%2 == 0 {
+				at += length
+			}
 		}
-		l.laneEvents = listed(len(spans), func(i int) moment { return spans[i] }, func(i int) uint32 { return uint32(i) }, nil)
+		l := &lane{laneEvents: listed(len(spans), func(i int) moment { return spans[i] }, func(i int) uint32 { return uint32(i) }, nil)}
 		o := &Overview{EndNS: at + 1}
-		cut := rng.IntN(len(spans) + 1)
+		cut, limit := rng.IntN(len(spans)+1), 2+rng.IntN(100)
 		parts := []stretch{{0, cut}, {cut, len(spans)}}
-		most := l.mostBoxes(parts)
-		for width := o.EndNS; width > 0; width /= 2 {
-			n := 0
-			for _, p := range parts {
-				try := []binner{{width: width, origin: o.StartNS}}
-				l.fill(try, []stretch{p}, len(spans))
-				boxes := try[0].boxes
-				n += len(boxes)
-			}
-			if float64(n) > most(width) {
-				t.Fatalf("seed %d: bins of %d make %d boxes, and %g at most were expected", seed, width, n, most(width))
-			}
+		got, width := l.narrowest(o, limit, parts...)
+		want := binner{limit: math.MaxInt}
+		for l.fill(&want, parts); len(want.boxes) > limit; l.fill(&want, parts) {
+			want = binner{limit: math.MaxInt, bits: want.bits + 1}
+			joined++
 		}
+		if width != want.width() || !slices.Equal(got, want.boxes) {
+			t.Fatalf("seed %d: bins of %d ns, want %d\n%v\n%v", seed, width, want.width(), got, want.boxes)
+		}
+	}
+	if joined == 0 {
+		t.Error("no boxes were joined")
 	}
 }
 

@@ -168,7 +168,12 @@ func stepParts(of map[string]*StepPart) []StepPart {
 // no such range.
 func (tl *timed) engineSteps(window int) []timeline.StepRow {
 	t := tl.t
-	steps := slices.DeleteFunc(slices.Clone(tl.tape.Steps), func(s timeline.StepRow) bool { return s.Kind == "" })
+	var steps []timeline.StepRow
+	for _, s := range tl.tape.Steps {
+		if s.Kind != "" {
+			steps = append(steps, s)
+		}
+	}
 	for i := range steps {
 		steps[i].Window = window
 		steps[i].Sampled = t.SampledWithin(steps[i].StartNS, steps[i].StartNS+steps[i].StepNS)

@@ -39,7 +39,7 @@ func analyzerWith(in Input) *state {
 }
 
 func (s *state) timelines() *timelineReader {
-	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, made: new(*s.res), notes: &s.notes, tl: s.tl, store: columns.NewStore()}
+	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, made: new(*s.res), notes: &s.notes, tl: s.tl, store: columns.NewStore(tapeMemory)}
 }
 
 func (s *state) takeTimeline(ctx context.Context, t *timeline.Timeline) error {

@@ -102,9 +102,12 @@ func newStrip(s *timeline.StepLayers, origin int64) *LayerStrip {
 	for l := range sums {
 		sums[l] = make([]int64, len(s.Steps))
 	}
-	for _, p := range s.Pieces {
-		if p.Step >= 0 {
-			sums[p.Layer][p.Step] += p.NS
+	for _, pieces := range s.Queues {
+		piece := pieces.Reader()
+		for i := range pieces.Len() {
+			if p := piece(i); p.Step >= 0 {
+				sums[p.Layer][p.Step] += p.NS
+			}
 		}
 	}
 	strip := &LayerStrip{Layers: s.Layers}
@@ -170,18 +173,16 @@ func (tl *timed) stepLanes() (list []*lane) {
 		steps.busy += max(0, s.Steps[i].StepNS)
 	}
 	list = append(list, steps)
-	pieces := map[uint32][]int32{} // by queue
-	for i := range s.Pieces {
-		pieces[s.Pieces[i].Queue] = append(pieces[s.Pieces[i].Queue], int32(i))
-	}
-	for q, of := range pieces {
+	for q, pieces := range s.Queues {
 		queue := &tl.t.Queues[q]
 		l := &lane{Lane: Lane{Kind: "layer", Label: streamLabel(laneLayers, queue), Group: model}, of: streamLabel(laneStream, queue).Fact, order: [4]int64{2, 1, int64(q)}}
-		l.laneEvents = listed(len(of), func(i int) moment { p := &s.Pieces[of[i]]; return forward(p.Start, p.End) },
-			func(i int) uint32 { return uint32(s.Pieces[of[i]].Layer) },
+		piece := pieces.Reader()
+		l.laneEvents = listed(pieces.Len(), func(i int) moment { p := piece(i); return forward(p.Start, p.End) },
+			func(i int) uint32 { return uint32(piece(i).Layer) },
 			func(layer uint32) title { return title{name: s.Layers[layer]} })
-		for _, i := range of {
-			l.busy += s.Pieces[i].End - s.Pieces[i].Start
+		for i := range pieces.Len() {
+			p := piece(i)
+			l.busy += p.End - p.Start
 		}
 		list = append(list, l)
 	}

@@ -10,6 +10,7 @@ import (
 // compared among themselves. The numbers are synthetic.
 func TestStripOutliers(t *testing.T) {
 	s := &timeline.StepLayers{Layers: []string{"model.layers.0", "model.layers.1"}}
+	pieces := []*timeline.LayerPieces{timeline.NewLayerPieces(nil), timeline.NewLayerPieces(nil)} // of two queues
 	for i := range 8 {
 		stage := "decode"
 		if i == 7 {
@@ -24,10 +25,12 @@ func TestStripOutliers(t *testing.T) {
 			case i == 5 && layer == 1:
 				ns = 44_000
 			}
-			s.Pieces = append(s.Pieces, timeline.LayerPiece{Step: i, Layer: layer, NS: ns / 2}, timeline.LayerPiece{Step: i, Layer: layer, NS: ns / 2})
+			pieces[layer].Add(timeline.LayerPiece{Step: i, Layer: layer, NS: ns / 2})
+			pieces[1-layer].Add(timeline.LayerPiece{Step: i, Layer: layer, NS: ns / 2})
 		}
 	}
-	s.Pieces = append(s.Pieces, timeline.LayerPiece{Step: -1, Layer: 0, NS: 1e9}) // of no step
+	pieces[0].Add(timeline.LayerPiece{Step: -1, Layer: 0, NS: 1e9}) // of no step
+	finishPieces(s, pieces...)
 	strip := newStrip(s, 1000)
 	if len(strip.Outliers) != 1 {
 		t.Fatalf("%+v", strip.Outliers)
@@ -43,13 +46,23 @@ func TestStripOutliers(t *testing.T) {
 	}
 }
 
+// finishPieces gives steps the pieces of their queues.
+func finishPieces(s *timeline.StepLayers, pieces ...*timeline.LayerPieces) {
+	s.Queues = map[uint32]*timeline.LayerPieces{}
+	for queue, p := range pieces {
+		p.Finish()
+		s.Queues[uint32(queue)] = p
+	}
+}
+
 // Many steps share columns, which show the longest.
 func TestStripOfManySteps(t *testing.T) {
-	s := &timeline.StepLayers{Layers: []string{"a"}}
+	s, pieces := &timeline.StepLayers{Layers: []string{"a"}}, timeline.NewLayerPieces(nil)
 	for i := range 3*maxStripColumns - 1 {
 		s.Steps = append(s.Steps, timeline.StepRow{Stage: "decode", Step: i})
-		s.Pieces = append(s.Pieces, timeline.LayerPiece{Step: i, NS: int64(10_000 + i)})
+		pieces.Add(timeline.LayerPiece{Step: i, NS: int64(10_000 + i)})
 	}
+	finishPieces(s, pieces)
 	strip := newStrip(s, 0)
 	if n := len(strip.Columns); n != maxStripColumns || strip.Columns[1].First != 3 || strip.Columns[1].Last != 5 || strip.NS[0][1] != 10_005 {
 		t.Errorf("%d columns, %+v of %d ns", n, strip.Columns[1], strip.NS[0][1])

@@ -20,13 +20,13 @@ func withTapes(t *testing.T, path string, o func(*Input)) map[string]string {
 			t.Fatal(err)
 		}
 		o(&in)
-		old := columns.Memory
+		old := columns.MostMemory
 		if way == "file" {
-			columns.Memory = 0
+			columns.MostMemory = 0
 		}
 		noFlow = way == "memory"
 		r, err := Analyze(t0(), in)
-		columns.Memory, noFlow = old, false
+		columns.MostMemory, noFlow = old, false
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -98,6 +98,10 @@ type tapedTimeline struct {
 	phases   timeline.Phases // what was found to repeat in a timeline without ranges
 }
 
+// tapeMemory is how many bytes of a tape, and of what is made of it, are kept in memory: all of
+// 3 million launches.
+const tapeMemory = 256 << 20
+
 // noFlow is set by tests of timelines in memory.
 var noFlow bool
 

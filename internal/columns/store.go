@@ -6,6 +6,7 @@ package columns
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"sync"
 
@@ -26,8 +27,8 @@ type Store struct {
 	off    bool  // there is no room for a file: all blocks stay in memory
 }
 
-// Memory is how many bytes of blocks a store keeps in memory. Only tests change it.
-var Memory int64 = 256 << 20
+// MostMemory is how many bytes of blocks any store may keep in memory. Only tests change it.
+var MostMemory int64 = math.MaxInt64
 
 const (
 	// spareBytes is what a store leaves free on the disk, for others.
@@ -36,8 +37,9 @@ const (
 	lookBytes = 64 << 20
 )
 
-// NewStore is a store without blocks.
-func NewStore() *Store { return &Store{memory: Memory} }
+// NewStore is a store without blocks, which keeps so many bytes of them in memory. Its file ends
+// with it where it is not closed.
+func NewStore(memory int64) *Store { return &Store{memory: min(memory, MostMemory)} }
 
 // Go runs a function that uses blocks in the background. Close waits for it.
 func (s *Store) Go(do func()) {

@@ -58,6 +58,9 @@ func (t *Table) End() {
 // Len is the number of rows.
 func (t *Table) Len() int { return t.n }
 
+// Store is where the table lies; nil for memory.
+func (t *Table) Store() *Store { return t.blocks.store }
+
 // Finish ends the table.
 func (t *Table) Finish() {
 	if t.at > 0 {
@@ -181,4 +184,27 @@ func (t *Table) Block(v int64) int {
 		}
 	}
 	return low - 1
+}
+
+// randomBlocks is how many blocks a Random remembers.
+const randomBlocks = 8
+
+// A Random gives rows in any order, fastest those that lie close to others that were asked for.
+// It is for one goroutine.
+type Random struct{ blocks [randomBlocks]Reader }
+
+// Random reads the table.
+func (t *Table) Random() *Random {
+	r := &Random{}
+	for i := range r.blocks {
+		r.blocks[i].table = t
+	}
+	return r
+}
+
+// Value is the number of a row in a column.
+func (r *Random) Value(column, row int) int64 {
+	in := &r.blocks[row/BlockRows%randomBlocks]
+	in.Seek(row)
+	return in.Value(column, row)
 }

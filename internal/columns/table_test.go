@@ -11,12 +11,9 @@ import (
 // stores are those that tests write to: memory, a file, and first the one and then the other.
 func stores(t testing.TB) map[string]*Store {
 	t.Setenv("TMPDIR", t.TempDir())
-	old := Memory
-	t.Cleanup(func() { Memory = old })
 	list := map[string]*Store{"none": nil}
 	for name, memory := range map[string]int64{"memory": 1 << 30, "file": 0, "both": 100 << 10} {
-		Memory = memory
-		s := NewStore()
+		s := NewStore(memory)
 		t.Cleanup(s.Close)
 		list[name] = s
 	}
@@ -119,8 +116,7 @@ func TestStore(t *testing.T) {
 		t.Errorf("files %v, %v", files, err)
 	}
 	t.Setenv("TMPDIR", "/nowhere")
-	Memory = 0
-	b := NewBlocks(NewStore())
+	b := NewBlocks(NewStore(0))
 	b.Add(make([]byte, 100))
 	if data, _ := b.Read(0, nil); len(data) != 100 || b.list[0].data == nil {
 		t.Error("without a place for a file a block is lost")

@@ -57,7 +57,7 @@ func (f *File) openFlow(ctx context.Context, parts Part) (*flow, error) {
 			if parts&Syncs == 0 {
 				return nil
 			}
-			return b.syncs(ctx)
+			return b.syncSpan(ctx)
 		},
 		func(context.Context) error { b.f.noteUnknown(callLayout); return nil },
 		b.nvtxTables,

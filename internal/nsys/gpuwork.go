@@ -314,6 +314,22 @@ func (b *builder) graphNodes(ctx context.Context) error {
 
 var syncLayout = workLayout(tableSync, []string{"syncType"}, []string{"eventId", "eventSyncId", "deprecatedSyncType"})
 
+// syncSpan covers the session by the waits without keeping them.
+func (b *builder) syncSpan(ctx context.Context) error {
+	b.f.noteUnknown(syncLayout)
+	shares, err := scanInts(ctx, b.f, syncLayout, fresh[span], func(s *span, r *ints) bool {
+		if !r.timed() {
+			return false
+		}
+		s.add(r.Int[colStart], r.Int[colEnd])
+		return true
+	})
+	for _, s := range shares {
+		b.cover(*s)
+	}
+	return err
+}
+
 // syncs reads the waits that CUPTI records; Kind is its number for them.
 func (b *builder) syncs(ctx context.Context) error {
 	b.f.noteUnknown(syncLayout)

@@ -263,9 +263,9 @@ func (c *choice) price(t *Targets, passes int) {
 	}
 	t.Predicted.ProgramSeconds, t.Predicted.ProgramSource = round3(program.Seconds()), source
 	every := c.cost.process()
-	for i := range c.l.len() {
-		if c.in[c.l.kindOf.At(uint32(i))] {
-			every += c.cost.launch(i, c.l.ns(i))
+	for r := c.l.reader(); r.next(); {
+		if c.in[r.kind()] {
+			every += c.cost.launch(r.at, r.ns())
 		}
 	}
 	t.Predicted.EverySeconds = round3(every)

@@ -64,13 +64,13 @@ func (c *choice) modes(plan *translation) ([]scope, []mode) {
 		}
 	}
 	unlike := make([][]int, len(c.l.groups))
-	for i := range c.l.len() {
-		g := groups[c.l.kindOf.At(uint32(i))]
+	for r := c.l.reader(); r.next(); {
+		g := groups[r.kind()]
 		if g < 0 {
 			continue
 		}
-		if ns := c.l.ns(i); !slices.ContainsFunc(picked[g], func(other int64) bool { return Alike(ns, other) }) {
-			unlike[g] = append(unlike[g], i)
+		if ns := r.ns(); !slices.ContainsFunc(picked[g], func(other int64) bool { return Alike(ns, other) }) {
+			unlike[g] = append(unlike[g], r.at)
 		}
 	}
 	var out []mode
@@ -99,7 +99,7 @@ func (c *choice) modesOf(g int, launches []int, scopes []scope) []mode {
 				m.near = append(m.near, i)
 			}
 			for s := range scopes {
-				if scopes[s].in[c.l.kindOf.At(uint32(i))] {
+				if scopes[s].in[c.l.kindOf(i)] {
 					m.ns[s] += ns
 					scopes[s].guessedNS += ns
 				}

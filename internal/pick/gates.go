@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 
 	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/ncu"
@@ -26,7 +27,13 @@ type Gate struct {
 type stretches struct {
 	events []rangeEvent // in their order
 	nodes  []rangeNode  // paths of ranges; 0 is none
-	of     []int32      // by launch: the event before it, -1 before the first
+	// begins is, for each event, the first launch that does not come before it.
+	begins []uint32
+}
+
+// of is the event before a launch, -1 before the first.
+func (s *stretches) of(launch int) int32 {
+	return int32(sort.Search(len(s.begins), func(i int) bool { return int(s.begins[i]) > launch })) - 1
 }
 
 // A rangeEvent is that a range of the thread opens or closes.
@@ -63,14 +70,12 @@ func (c *choice) findStretches() *stretches {
 	if thread == timeline.None || slices.ContainsFunc(l.kinds, func(k kind) bool { return k.thread != thread }) {
 		return nil
 	}
-	s := &stretches{nodes: make([]rangeNode, 1), of: make([]int32, l.len())}
+	s := &stretches{nodes: make([]rangeNode, 1)}
 	s.follow(l, thread)
-	next := 0
-	for i, kernel := range l.kernels.All() {
-		for start := l.calledAt(kernel); next < len(s.events) && s.events[next].at <= start; {
-			next++
+	for r := l.reader(); r.next(); {
+		for start := r.called(); len(s.begins) < len(s.events) && s.events[len(s.begins)].at <= start; {
+			s.begins = append(s.begins, uint32(r.at))
 		}
-		s.of[i] = int32(next) - 1
 	}
 	return s
 }
@@ -218,7 +223,7 @@ func (c *choice) candidates(s *stretches, wants []want, base string, names map[s
 	byEvent := map[int32]*stretch{}
 	for k, w := range wants {
 		for _, i := range w.accept[:min(len(w.accept), gateAccept)] {
-			event := s.of[i]
+			event := s.of(i)
 			if event < 0 {
 				continue
 			}
@@ -226,12 +231,12 @@ func (c *choice) candidates(s *stretches, wants []want, base string, names map[s
 			if t == nil {
 				t = &stretch{event: event, candidate: candidate{meets: newWantSet(len(wants))}}
 				byEvent[event] = t
-				from := i
-				for from > 0 && s.of[from-1] == event {
-					from--
+				to := c.l.len()
+				if int(event)+1 < len(s.begins) {
+					to = int(s.begins[event+1])
 				}
-				for at := from; at < c.l.len() && s.of[at] == event; at++ {
-					if k := c.l.kindOf.At(uint32(at)); c.seen[k] && names[c.l.names[c.l.kinds[k].function].in(base)] {
+				for at := int(s.begins[event]); at < to; at++ {
+					if k := c.l.kindOf(at); c.seen[k] && names[c.l.names[c.l.kinds[k].function].in(base)] {
 						t.launches = append(t.launches, at)
 						t.price += c.cost.launch(at, c.l.ns(at))
 					}

@@ -189,7 +189,7 @@ func checkPlan(t *testing.T, l *Launches, targets *Targets) {
 		}
 		for _, id := range ids {
 			for at := range l.len() {
-				if int(l.kernels.At(at)) == id-1 {
+				if l.kernel(at) == id-1 {
 					got[l.groups[l.group(at)].id] = true
 				}
 			}

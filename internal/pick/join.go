@@ -163,8 +163,8 @@ func (j *joiner) add() {
 		k := &j.l.kinds[i]
 		of[i] = j.accounts(k.place, k.group, &j.l.t.Queues[k.queue])
 	}
-	for i := range j.l.len() {
-		ns, accounts := j.l.ns(i), of[j.l.kindOf.At(uint32(i))]
+	for r := j.l.reader(); r.next(); {
+		ns, accounts := r.ns(), of[r.kind()]
 		for a := range accounts {
 			accounts[a].add(ns)
 		}

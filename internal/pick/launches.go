@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/cxx"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/nvtx"
@@ -15,28 +16,21 @@ import (
 
 // Launches is the kernel launches of a timeline in the order in which they were
 // made, sorted into groups of the same kernel, grid, block and
-// model of GPU. Of each launch some ten bytes are kept; what launches share is in
-// their kind. It does not need the kernels and calls of the timeline in memory.
+// model of GPU. Of each launch some nine bytes are kept, in a file where there are many; what
+// launches share is in their kind. It does not need the kernels and calls of the timeline in
+// memory.
 type Launches struct {
-	t       *timeline.Timeline
-	at      *timeline.Attribution
-	names   []names // by timeline function
-	groups  []group
-	byKey   map[groupKey]int
-	models  bool             // more than one model of GPU
-	kinds   []kind           // by their first launch
-	kindOf  timeline.Numbers // by launch
-	lasted  timeline.Lengths // by launch, ns; 0 for what ends before it starts
-	kernels timeline.List    // by launch: its place in the file, from 0
-	// calledAt is when the launching call of a kernel, by its place in the file, began,
-	// ns; when the kernel did where the call is not known.
-	calledAt func(kernel uint32) int64
+	t      *timeline.Timeline
+	at     *timeline.Attribution
+	names  []names // by timeline function
+	groups []group
+	byKey  map[groupKey]int
+	models bool   // more than one model of GPU
+	kinds  []kind // by their first launch
+	launchRows
 	// eachRange visits the ranges of the timeline, those of a flow without category,
 	// color and payload. A range is valid until visit returns.
 	eachRange func(visit func(*timeline.Range))
-	// ofTape are the kinds of the kinds of a tape, from 1; 0 for other work than kernels. nil
-	// where the launches are not from a tape.
-	ofTape []uint32
 }
 
 // A kind is the launches that differ in time alone.
@@ -81,42 +75,37 @@ type group struct {
 	id    string
 }
 
-// A loader takes the kernels of a timeline in the order of the file. The zero value has
-// none yet.
+// A loader takes the kernels of a timeline in the order of the file.
 type loader struct {
 	known   timeline.Memo[launchShape, uint32]
 	kinds   []kind
-	kindOf  timeline.Numbers
-	lasted  timeline.Lengths
+	rows    *columns.Table
 	last    int64 // when the last was launched
-	n       int
-	shuffle bool // one was launched before the one before it
+	shuffle bool  // one was launched before the one before it
 }
 
 // add takes launches in the order of the file. One that ends before it starts lasts 0 ns.
 func (l *loader) add(k *timeline.Kernel, from timeline.LaunchedFrom) {
 	s := launchShape{k.Function, k.Config, k.Queue, from.Place, from.Region, from.Thread, k.GraphID(), k.GraphNode != 0}
-	ns := max(0, k.Duration())
+	n, ns := l.rows.Len(), max(0, k.Duration())
 	number := l.known.At(s.function+31*s.config+127*s.place, s, func() uint32 {
-		l.kinds = append(l.kinds, kind{launchShape: s, first: l.n, min: ns, max: ns})
+		l.kinds = append(l.kinds, kind{launchShape: s, first: n, min: ns, max: ns})
 		return uint32(len(l.kinds) - 1)
 	})
 	known := &l.kinds[number]
 	known.launches++
 	known.ns += ns
 	known.min, known.max = min(known.min, ns), max(known.max, ns)
-	l.kindOf.Add(number)
-	l.lasted.Add(ns)
-	l.shuffle = l.shuffle || l.n > 0 && from.Start < l.last
+	putLaunch(l.rows, number, ns, from.Start, n)
+	l.shuffle = l.shuffle || n > 0 && from.Start < l.last
 	l.last = from.Start
-	l.n++
 }
 
-// take adds a kind of a tape, whose first launch is not known yet, and gives its number.
+// take adds a kind of a tape, whose first launch is not known, and gives its number.
 func (l *loader) take(k *timeline.WorkKind) uint32 {
 	s := launchShape{k.Function, k.Config, k.Queue, k.Place, k.Region, k.Thread, k.Graph, k.Node}
 	number := l.known.At(s.function+31*s.config+127*s.place, s, func() uint32 {
-		l.kinds = append(l.kinds, kind{launchShape: s, first: -1, min: k.Min, max: k.Max})
+		l.kinds = append(l.kinds, kind{launchShape: s, min: k.Min, max: k.Max})
 		return uint32(len(l.kinds) - 1)
 	})
 	known := &l.kinds[number]
@@ -128,14 +117,9 @@ func (l *loader) take(k *timeline.WorkKind) uint32 {
 // Load sorts the launches of a timeline that is in memory.
 func Load(at *timeline.Attribution) *Launches {
 	t := at.Timeline()
-	all := loader{kindOf: timeline.MakeNumbers(make([]uint16, len(t.Kernels))), lasted: timeline.MakeLengths(len(t.Kernels))}
+	all := loader{rows: columns.NewTable(nil, launchColumns)}
 	at.EachLaunch(all.add)
-	out := all.sorted(at, func(kernel uint32) int64 {
-		if call := at.KernelLaunch(int(kernel)); call != timeline.None {
-			return t.Calls.Start(call)
-		}
-		return t.Kernels[kernel].Start
-	})
+	out := all.sorted(at)
 	out.eachRange = func(visit func(*timeline.Range)) {
 		for i := range t.Ranges {
 			visit(&t.Ranges[i])
@@ -154,39 +138,27 @@ func LoadTape(at *timeline.Attribution, tape *timeline.Tape) *Launches {
 			ofTape[i] = all.take(k) + 1
 		}
 	}
-	for w := range tape.KernelsOfFile() {
-		kind := ofTape[w.Kind()]
-		if kind == 0 {
-			continue
-		}
-		if k := &all.kinds[kind-1]; k.first < 0 {
-			k.first = all.n
-		}
-		all.kindOf.Add(kind - 1)
-		all.lasted.Add(w.NS())
-		all.n++
-	}
 	out := all.grouped(at)
-	out.ofTape = ofTape
+	out.tape, out.ofTape = tape, ofTape
 	return out
 }
+
+// launchMemory is how many bytes of launches and ranges are kept in memory.
+const launchMemory = 32 << 20
 
 // ReadLaunches reads the launches of a timeline, without all of it in memory where its
 // file allows that.
 func ReadLaunches(ctx context.Context, f *nsys.File) (*Launches, error) {
-	var all loader
-	var called timeline.Starts
-	var ranges passedRanges
-	at, err := f.Launches(ctx, func(k *timeline.Kernel, from timeline.LaunchedFrom) {
-		all.add(k, from)
-		called.Add(from.Start)
-	}, ranges.add)
+	store := columns.NewStore(launchMemory) // which ends with the launches
+	all, ranges := loader{rows: columns.NewTable(store, launchColumns)}, newPassedRanges(store)
+	at, err := f.Launches(ctx, all.add, ranges.add)
 	if err != nil {
 		return nil, err
 	}
 	if at != nil {
-		out := all.sorted(at, called.At)
+		out := all.sorted(at)
 		out.eachRange = ranges.each
+		ranges.rows.Finish()
 		return out, nil
 	}
 	t, err := f.Timeline(ctx, nsys.Regions|nsys.Machine)
@@ -196,52 +168,55 @@ func ReadLaunches(ctx context.Context, f *nsys.File) (*Launches, error) {
 	return Load(t.Attribute()), nil
 }
 
-// passedRanges keeps ranges that are not in memory any more, in some 14 bytes each. The zero
-// value has none.
-type passedRanges struct {
-	n                    uint32
-	start                timeline.Starts
-	lasted               timeline.Lengths
-	name, thread, domain timeline.Numbers
-	unclosed             map[uint32]bool
+// passedRanges keeps push/pop ranges that are not in memory any more.
+type passedRanges struct{ rows *columns.Table }
+
+// Columns of passed ranges.
+const (
+	rangeStart = iota
+	rangeEnd
+	rangeName
+	rangeThread
+	rangeDomain
+	rangeUnclosed // 1 or 0
+	rangeColumns
+)
+
+func newPassedRanges(store *columns.Store) *passedRanges {
+	return &passedRanges{columns.NewTable(store, rangeColumns)}
 }
 
 func (p *passedRanges) add(r *timeline.Range) {
-	p.start.Add(r.Start)
-	p.lasted.Add(r.End - r.Start)
-	p.name.Add(uint32(r.Name))
-	p.thread.Add(r.Thread)
-	p.domain.Add(r.Domain)
+	unclosed := int64(0)
 	if r.Unclosed {
-		if p.unclosed == nil {
-			p.unclosed = map[uint32]bool{}
-		}
-		p.unclosed[p.n] = true
+		unclosed = 1
 	}
-	p.n++
+	for column, v := range [rangeColumns]int64{r.Start, r.End, int64(r.Name), int64(r.Thread), int64(r.Domain), unclosed} {
+		p.rows.Set(column, v)
+	}
+	p.rows.End()
 }
 
-// each visits push/pop ranges, which a flow has alone.
+// each visits the ranges.
 func (p *passedRanges) each(visit func(*timeline.Range)) {
-	for i := range p.n {
-		start := p.start.At(i)
+	in := p.rows.Reader()
+	for i := range p.rows.Len() {
+		in.Seek(i)
 		visit(&timeline.Range{
-			Start: start, End: start + p.lasted.At(int(i)), Name: timeline.StringID(p.name.At(i)), Thread: p.thread.At(i), Domain: p.domain.At(i),
-			EndThread: timeline.None, Payload: timeline.None, Unclosed: p.unclosed[i],
+			Start: in.Value(rangeStart, i), End: in.Value(rangeEnd, i), Name: timeline.StringID(in.Value(rangeName, i)),
+			Thread: uint32(in.Value(rangeThread, i)), Domain: uint32(in.Value(rangeDomain, i)),
+			EndThread: timeline.None, Payload: timeline.None, Unclosed: in.Value(rangeUnclosed, i) == 1,
 		})
 	}
 }
 
 // sorted puts the launches in their order, by their calls, then as they began, and groups
 // them in the order of the file.
-func (l *loader) sorted(at *timeline.Attribution, calledAt func(kernel uint32) int64) *Launches {
+func (l *loader) sorted(at *timeline.Attribution) *Launches {
 	t, out := at.Timeline(), l.grouped(at)
-	out.calledAt = calledAt
-	if !t.KernelsByStart {
-		out.kernels.SortByStart(func(i uint32) int64 { return t.Kernels[i].Start })
-	}
+	l.rows.Finish()
+	out.rows = l.rows
 	if l.shuffle || !t.KernelsByStart {
-		out.kernels.SortByStart(calledAt)
 		out.shuffle()
 	}
 	return out
@@ -250,7 +225,7 @@ func (l *loader) sorted(at *timeline.Attribution, calledAt func(kernel uint32) i
 // grouped groups the launches, which stay in the order of the file.
 func (l *loader) grouped(at *timeline.Attribution) *Launches {
 	t := at.Timeline()
-	out := &Launches{t: t, at: at, byKey: map[groupKey]int{}, kinds: l.kinds, kindOf: l.kindOf, lasted: l.lasted}
+	out := &Launches{t: t, at: at, byKey: map[groupKey]int{}, kinds: l.kinds}
 	out.names = make([]names, len(t.Functions))
 	for i, f := range t.Functions {
 		out.names[i] = nameForms(t.Name(f.Mangled), t.Name(f.Demangled), t.Name(f.Short))
@@ -261,72 +236,33 @@ func (l *loader) grouped(at *timeline.Attribution) *Launches {
 		c, n := &t.Configs[k.config], &out.names[k.function]
 		k.group = out.groupOf(groupKey{n.ident, c.Grid, c.Block, model[t.Queues[k.queue].Device]}, n)
 	}
-	for i := range l.n {
-		out.kernels.Add(uint32(i))
-	}
 	return out
 }
 
-// shuffle puts what is in the order of the file into that of the launches.
+// shuffle puts the launches, which are in the order of the file, into their own.
 func (l *Launches) shuffle() {
-	var kindOf timeline.Numbers
-	lasted, numbers := timeline.MakeLengths(l.len()), make([]uint32, len(l.kinds)) // from 1
+	order, in := make([]uint32, l.len()), l.rows.Random()
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	if !l.t.KernelsByStart {
+		timeline.SortByStart(order, func(i uint32) int64 { return l.t.Kernels[i].Start })
+	}
+	timeline.SortByStart(order, func(i uint32) int64 { return in.Value(launchCalled, int(i)) })
+	rows, numbers := columns.NewTable(l.rows.Store(), launchColumns), make([]uint32, len(l.kinds)) // from 1
 	var kinds []kind
-	for at, kernel := range l.kernels.All() {
-		number := &numbers[l.kindOf.At(kernel)]
+	for at, from := range order {
+		was := in.Value(launchKind, int(from))
+		number := &numbers[was]
 		if *number == 0 {
-			kinds = append(kinds, l.kinds[l.kindOf.At(kernel)])
+			kinds = append(kinds, l.kinds[was])
 			*number = uint32(len(kinds))
 			kinds[*number-1].first = at
 		}
-		kindOf.Add(*number - 1)
-		lasted.Add(l.lasted.At(int(kernel)))
+		putLaunch(rows, *number-1, in.Value(launchNS, int(from)), in.Value(launchCalled, int(from)), int(from))
 	}
-	l.kinds, l.kindOf, l.lasted = kinds, kindOf, lasted
-}
-
-func (l *Launches) len() int { return l.kernels.Len() }
-
-// kind is that of a launch.
-func (l *Launches) kind(at int) *kind { return &l.kinds[l.kindOf.At(uint32(at))] }
-
-// ns is the duration of a launch.
-func (l *Launches) ns(at int) int64 { return l.lasted.At(at) }
-
-// group is that of a launch.
-func (l *Launches) group(at int) int { return l.kind(at).group }
-
-// find is the launch of a kernel, by its place in the file from 0; -1 where there is none.
-func (l *Launches) find(kernel int) int {
-	switch {
-	case kernel < 0 || kernel >= l.len():
-		return -1
-	case l.kernels.At(kernel) == uint32(kernel): // as a rule
-		return kernel
-	}
-	for at, k := range l.kernels.All() {
-		if k == uint32(kernel) {
-			return at
-		}
-	}
-	return -1
-}
-
-// members lists the launches of each group, in order.
-func (l *Launches) members() [][]uint32 {
-	counts := make([]int, len(l.groups))
-	for i := range l.kinds {
-		counts[l.kinds[i].group] += l.kinds[i].launches
-	}
-	room, out := make([]uint32, l.len()), make([][]uint32, len(l.groups))
-	for g, n := range counts {
-		out[g], room = room[:0:n], room[n:]
-	}
-	for i := range l.len() {
-		of := &out[l.group(i)]
-		*of = append(*of, uint32(i))
-	}
-	return out
+	rows.Finish()
+	l.kinds, l.rows = kinds, rows
 }
 
 // matches tells of each kind whether match holds of what was open around its launches.
@@ -417,7 +353,7 @@ func (l *Launches) describe(at int) Launch {
 	k := l.kind(at)
 	q := &l.t.Queues[k.queue]
 	return Launch{
-		ID: int(l.kernels.At(at)) + 1, DurationNS: l.ns(at), Region: l.at.Path(k.region), Process: l.pid(q.Process),
+		ID: l.kernel(at) + 1, DurationNS: l.ns(at), Region: l.at.Path(k.region), Process: l.pid(q.Process),
 		Device: int(q.Device), Context: int(q.Context), Stream: int(q.Stream), Graph: k.graph,
 	}
 }

@@ -93,16 +93,16 @@ func (n *numbering) list() {
 	for i, count := range counts {
 		n.names[i].launches = makeDeltas(count)
 	}
-	for i := range n.l.len() {
-		if name := n.nameOf[n.l.kindOf.At(uint32(i))]; name >= 0 {
-			n.names[name].launches.add(uint32(i))
+	for r := n.l.reader(); r.next(); {
+		if name := n.nameOf[r.kind()]; name >= 0 {
+			n.names[name].launches.add(uint32(r.at))
 		}
 	}
 }
 
 // of is the name of a launch; nil where the NVTX filter stops it.
 func (n *numbering) of(launch int) *numbered {
-	if name := n.nameOf[n.l.kindOf.At(uint32(launch))]; name >= 0 {
+	if name := n.nameOf[n.l.kindOf(launch)]; name >= 0 {
 		return &n.names[name]
 	}
 	return nil

@@ -2,9 +2,12 @@ package pick
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"slices"
+	"sort"
 	"strings"
+
+	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // A group is kernel, grid and block, and its launches may still differ in work:
@@ -67,13 +70,19 @@ func findRepresentatives(l *Launches, results []Counted, v *Verification) *repre
 	for g := range l.groups {
 		ids[l.groups[g].id] = g
 	}
-	times := &groupTimes{s: s}
-	for _, m := range v.Matches {
-		g, ok := ids[m.Group]
-		if !ok || !m.usable() || m.Result >= len(results) {
-			continue
+	times := &groupTimes{l: l}
+	for ask := range 2 { // first for what is asked for, since launches are gone through once
+		for _, m := range v.Matches {
+			g, ok := ids[m.Group]
+			if !ok || !m.usable() || m.Result >= len(results) {
+				continue
+			}
+			ns := times.of(g, &m, &results[m.Result])
+			if ask == 1 {
+				s.groups[g] = addRepresentative(s.groups[g], representative{results: []int{m.Result}, ns: ns, rank: ranks[m.Role]})
+			}
 		}
-		s.groups[g] = addRepresentative(s.groups[g], representative{results: []int{m.Result}, ns: times.of(g, &m, &results[m.Result]), rank: ranks[m.Role]})
+		times.collect()
 	}
 	return s
 }
@@ -176,14 +185,27 @@ func ratio(ns, other int64) float64 {
 
 // groupTimes finds how long counted launches lasted in the timeline.
 type groupTimes struct {
-	s       *representation
-	members [][]uint32         // by group: its launches
-	sorted  map[string][]int64 // durations by group and regions
+	l     *Launches
+	known map[timesKey][]lasting
+	asked map[timesKey]bool // that are not known yet
+}
+
+// A timesKey is the launches of a group in some regions, or in all.
+type timesKey struct {
+	group   int
+	all     bool
+	regions string
+}
+
+// A lasting is a duration, and how many launches have it.
+type lasting struct {
+	ns int64
+	n  int
 }
 
 // of is the duration of the launch that a result was matched to. Where it is not
 // known which one that is, those of the same regions are asked, and of these the
-// ones that last about as long as the result under ncu.
+// ones that last about as long as the result under ncu. What is not collected yet is noted.
 func (t *groupTimes) of(g int, m *Match, c *Counted) int64 {
 	if m.Launch > 0 && (m.RegionInPlan || !c.HasState) {
 		return m.TimelineNS
@@ -196,46 +218,80 @@ func (t *groupTimes) of(g int, m *Match, c *Counted) int64 {
 		return middle(list)
 	}
 	under := max(0, c.DurationNS-timerNS)
-	i, _ := slices.BinarySearch(list, under)
-	if i == len(list) || i > 0 && under-list[i-1] <= list[i]-under {
+	i := sort.Search(len(list), func(i int) bool { return list[i].ns >= under })
+	if i == len(list) || i > 0 && under-list[i-1].ns <= list[i].ns-under {
 		i--
 	}
-	near := list[i]
-	return middle(slices.DeleteFunc(slices.Clone(list), func(ns int64) bool { return !Alike(ns, near) }))
+	near := list[i].ns
+	return middle(slices.DeleteFunc(slices.Clone(list), func(d lasting) bool { return !Alike(d.ns, near) }))
 }
 
-// durations of a group's launches in the regions of a result, sorted; in all
+// durations of a group's launches in the regions of a result, the shortest first; in all
 // regions where the result has none recorded.
-func (t *groupTimes) durations(g int, c *Counted) []int64 {
-	regions := ""
+func (t *groupTimes) durations(g int, c *Counted) []lasting {
+	key := timesKey{group: g, all: !c.HasState}
 	if c.HasState {
-		regions = strings.Join(sorted(c.Paths()), "\n")
+		key.regions = strings.Join(sorted(c.Paths()), "\n")
 	}
-	key := fmt.Sprintf("%d %t %s", g, c.HasState, regions)
-	if list, ok := t.sorted[key]; ok {
-		return list
-	}
-	if t.members == nil {
-		t.members, t.sorted = t.s.l.members(), map[string][]int64{}
-	}
-	l := t.s.l
-	here := make([]bool, len(l.at.Places())) // by place: its regions are those of the result
-	for i, p := range l.at.Places() {
-		here[i] = !c.HasState || strings.Join(sorted(l.pathsOf(p.Own)), "\n") == regions
-	}
-	var list []int64
-	for _, i := range t.members[g] {
-		if here[l.kind(int(i)).place] {
-			list = append(list, l.ns(int(i)))
+	list, ok := t.known[key]
+	if !ok {
+		if t.asked == nil {
+			t.asked = map[timesKey]bool{}
 		}
+		t.asked[key] = true
 	}
-	slices.Sort(list)
-	t.sorted[key] = list
 	return list
 }
 
-// middle of a sorted list, the lower of two.
-func middle(list []int64) int64 { return list[(len(list)-1)/2] }
+// collect goes through all launches for what was asked for.
+func (t *groupTimes) collect() {
+	if len(t.asked) == 0 {
+		return
+	}
+	l, keys := t.l, slices.Collect(maps.Keys(t.asked))
+	regions := make([]string, len(l.at.Places())) // by place
+	for i, p := range l.at.Places() {
+		regions[i] = strings.Join(sorted(l.pathsOf(p.Own)), "\n")
+	}
+	samples, of := make([]timeline.Sample, len(keys)), make([][]int, len(l.kinds)) // keys by kind
+	for i := range l.kinds {
+		for k, key := range keys {
+			if l.kinds[i].group == key.group && (key.all || key.regions == regions[l.kinds[i].place]) {
+				of[i] = append(of[i], k)
+			}
+		}
+	}
+	for r := l.reader(); r.next(); {
+		for _, k := range of[r.kind()] {
+			samples[k].Add(r.ns())
+		}
+	}
+	t.known, t.asked = map[timesKey][]lasting{}, nil
+	for k, key := range keys {
+		counts := map[int64]int{}
+		samples[k].Each(func(ns, n int64) { counts[ns] += int(n) })
+		list := []lasting{}
+		for _, ns := range slices.Sorted(maps.Keys(counts)) {
+			list = append(list, lasting{ns, counts[ns]})
+		}
+		t.known[key] = list
+	}
+}
+
+// middle of durations, the shortest first, the lower of two; there is one.
+func middle(list []lasting) int64 {
+	all := 0
+	for _, d := range list {
+		all += d.n
+	}
+	before := 0
+	for _, d := range list {
+		if before += d.n; before > (all-1)/2 {
+			return d.ns
+		}
+	}
+	return list[len(list)-1].ns
+}
 
 // paths are the regions around the launch of a kernel, one for each stack; none where
 // there is no such kernel.

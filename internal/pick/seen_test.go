@@ -81,7 +81,7 @@ func foreseen(t *testing.T, l *Launches, test *seenCase) []int {
 	}
 	var ids []int
 	for _, i := range taken {
-		ids = append(ids, int(l.kernels.At(i))+1)
+		ids = append(ids, l.kernel(i)+1)
 	}
 	return ids
 }

@@ -295,29 +295,29 @@ func (c *choice) findTypicals() {
 		return
 	}
 	groups, lasted := c.groupsOfKinds(), make([]timeline.Sample, len(c.l.groups))
-	for i := range c.l.len() {
-		if g := groups[c.l.kindOf.At(uint32(i))]; g >= 0 {
-			lasted[g].Add(c.l.ns(i))
+	for r := c.l.reader(); r.next(); {
+		if g := groups[r.kind()]; g >= 0 {
+			lasted[g].Add(r.ns())
 		}
 	}
 	found := make([]typical, len(c.l.groups))
 	for g := range found {
 		found[g] = typical{ns: lasted[g].LowerMedian(), median: -1, slowest: -1}
 	}
-	for i := range c.l.len() {
-		g := groups[c.l.kindOf.At(uint32(i))]
+	for r := c.l.reader(); r.next(); {
+		g := groups[r.kind()]
 		if g < 0 {
 			continue
 		}
-		t, ns := &found[g], c.l.ns(i)
+		t, ns := &found[g], r.ns()
 		if ns == lasted[g].Max() && t.slowest < 0 {
-			t.slowest = i
+			t.slowest = r.at
 		}
 		if ns == t.ns && t.median < 0 {
-			t.median = i
+			t.median = r.at
 		}
 		if len(t.near) < maxAccept && near(ns, t.ns) {
-			t.near = append(t.near, i)
+			t.near = append(t.near, r.at)
 		}
 	}
 	c.typicals = found
@@ -453,8 +453,8 @@ func (c *choice) firstLaunches(groups []int) (*translation, error) {
 		for k := range named {
 			named[k] = c.seen[k] && slices.Contains(f.Names[i], c.l.names[c.l.kinds[k].function].in(base))
 		}
-		for at := range c.l.len() {
-			k := c.l.kindOf.At(uint32(at))
+		for in := c.l.reader(); in.next(); {
+			at, k := in.at, in.kind()
 			if !named[k] {
 				continue
 			}

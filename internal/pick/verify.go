@@ -129,8 +129,8 @@ func (v *verifier) index() {
 		}
 	}
 	lasted := make([]timeline.Sample, len(l.groups))
-	for i := range l.len() {
-		lasted[l.group(i)].Add(l.ns(i))
+	for r := l.reader(); r.next(); {
+		lasted[l.kinds[r.kind()].group].Add(r.ns())
 	}
 	for g := range l.groups {
 		v.medians[g] = lasted[g].LowerMedian()

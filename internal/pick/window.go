@@ -65,9 +65,9 @@ func (c *choice) findConfigurations(base string) []*configuration {
 		}
 		of[i] = f
 	}
-	for i := range c.l.len() {
-		if f := of[c.l.kindOf.At(uint32(i))]; f != nil && len(f.first) < maxSkip+maxCount {
-			f.first = append(f.first, i)
+	for r := c.l.reader(); r.next(); {
+		if f := of[r.kind()]; f != nil && len(f.first) < maxSkip+maxCount {
+			f.first = append(f.first, r.at)
 		}
 	}
 	return list

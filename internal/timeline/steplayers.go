@@ -5,22 +5,40 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/engine"
 )
 
-// StepLayers are the steps of a timeline and the work of each layer in them.
-// Pieces come by the start of their first kernel. Work in no layer has none.
+// StepLayers are the steps of a timeline and the work of each layer in them, piece by piece.
+// Work in no layer has no piece.
 type StepLayers struct {
 	Steps  []StepRow // by start, numbered from 0
 	Layers []string  // by their place in the first step that has them
-	Pieces []LayerPiece
+	// Queues are the pieces of each queue, in the order of their starts.
+	Queues map[uint32]*LayerPieces
 }
+
+// LayerPieces are the pieces of a queue.
+type LayerPieces struct {
+	rows *columns.Table
+	last LayerPiece // that is not among them yet
+	any  bool       // there is one
+}
+
+// Columns of pieces.
+const (
+	pieceStep = iota
+	pieceLayer
+	pieceStart
+	pieceLength
+	pieceNS
+	pieceColumns
+)
 
 // A LayerPiece is work of one layer that no other of the same queue interrupts.
 type LayerPiece struct {
 	Step       int // index of Steps; -1 for work in no step
 	Layer      int // index of Layers
-	Queue      uint32
 	Start, End int64
 	NS         int64 // GPU time of its kernels
 }
@@ -60,7 +78,7 @@ func (t *Tape) StepLayers(a, recalled *Attribution) *StepLayers {
 	if len(t.Steps) == 0 {
 		return nil
 	}
-	out := &StepLayers{Steps: t.Steps}
+	out := &StepLayers{Steps: t.Steps, Queues: map[uint32]*LayerPieces{}}
 	names := layersOfPlaces(recalled, true)
 	layers := make([]string, len(t.Kinds)) // by kind
 	for i := range t.Kinds {
@@ -70,7 +88,6 @@ func (t *Tape) StepLayers(a, recalled *Attribution) *StepLayers {
 		}
 	}
 	numbers := make([]int, len(t.Kinds)) // of layers, by kind, from 1; 0 is not yet
-	open := make([]int, len(a.t.Queues)) // the last piece of each queue, from 1
 	step := t.StepOf(a)
 	for w := t.Work(); w.Next(); {
 		kind := w.Kind()
@@ -80,7 +97,17 @@ func (t *Tape) StepLayers(a, recalled *Attribution) *StepLayers {
 		if numbers[kind] == 0 {
 			numbers[kind] = out.layerNumber(layers[kind]) + 1
 		}
-		out.add(w, open, numbers[kind]-1, step(w))
+		queue := t.Kinds[kind].Queue
+		pieces := out.Queues[queue]
+		if pieces == nil {
+			pieces = NewLayerPieces(t.work.Store())
+			out.Queues[queue] = pieces
+		}
+		start, end := w.Span()
+		pieces.Add(LayerPiece{Step: step(w), Layer: numbers[kind] - 1, Start: start, End: max(start, end), NS: max(0, Since(start, end))})
+	}
+	for _, pieces := range out.Queues {
+		pieces.Finish()
 	}
 	return out
 }
@@ -95,18 +122,53 @@ func (s *StepLayers) layerNumber(layer string) int {
 	return at
 }
 
-func (s *StepLayers) add(w *WorkReader, open []int, layer, step int) {
-	start, end := w.Span()
-	queue := w.Of().Queue
-	if last := open[queue]; last > 0 {
-		if p := &s.Pieces[last-1]; p.Layer == layer && p.Step == step {
-			p.End = max(p.End, end)
-			p.NS += max(0, Since(start, end))
-			return
+// NewLayerPieces are no pieces yet.
+func NewLayerPieces(store *columns.Store) *LayerPieces {
+	return &LayerPieces{rows: columns.NewTable(store, pieceColumns)}
+}
+
+// Add takes the next work, which joins the piece before where that is of the same layer and step.
+func (p *LayerPieces) Add(work LayerPiece) {
+	if p.any && p.last.Layer == work.Layer && p.last.Step == work.Step {
+		p.last.End, p.last.NS = max(p.last.End, work.End), p.last.NS+work.NS
+		return
+	}
+	p.put()
+	p.last, p.any = work, true
+}
+
+// Finish comes after the last work.
+func (p *LayerPieces) Finish() {
+	p.put()
+	p.rows.Finish()
+}
+
+// put adds the last piece to the others.
+func (p *LayerPieces) put() {
+	if !p.any {
+		return
+	}
+	p.rows.Set(pieceStep, int64(p.last.Step))
+	p.rows.Set(pieceLayer, int64(p.last.Layer))
+	p.rows.Set(pieceStart, p.last.Start)
+	p.rows.Set(pieceLength, p.last.End-p.last.Start)
+	p.rows.Set(pieceNS, p.last.NS)
+	p.rows.End()
+}
+
+// Len is how many pieces there are.
+func (p *LayerPieces) Len() int { return p.rows.Len() }
+
+// Reader gives pieces by their place, fastest one after the other. It is for one goroutine.
+func (p *LayerPieces) Reader() func(i int) LayerPiece {
+	in := p.rows.Random()
+	return func(i int) LayerPiece {
+		start := in.Value(pieceStart, i)
+		return LayerPiece{
+			Step: int(in.Value(pieceStep, i)), Layer: int(in.Value(pieceLayer, i)),
+			Start: start, End: start + in.Value(pieceLength, i), NS: in.Value(pieceNS, i),
 		}
 	}
-	s.Pieces = append(s.Pieces, LayerPiece{Step: step, Layer: layer, Queue: queue, Start: start, End: max(start, end), NS: max(0, Since(start, end))})
-	open[queue] = len(s.Pieces)
 }
 
 // StepOf tells of work, piece after piece, the step around its launch, as an index of Steps; -1

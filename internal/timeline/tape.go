@@ -32,9 +32,10 @@ type Tape struct {
 	// where the timeline has sampled counters.
 	Long []RangeRow
 
-	work, ranges, bounds *columns.Table
-	payloads             map[uint32]uint32 // index into Timeline.Payloads, by range; those that have one
-	order                []uint32          // of each kernel in the order of the file: its place; nil where they lie by start
+	work, launches, ranges, bounds *columns.Table
+	payloads                       map[uint32]uint32 // index into Timeline.Payloads, by range; those that have one
+	order                          []uint32          // of each kernel in the order of the file: its place; nil where they lie by start
+	before                         []uint32          // kernels before each block of work
 }
 
 // ThreadCalls are the CUDA calls of a thread.
@@ -73,15 +74,20 @@ type WorkShape struct {
 	Graph            int64  // 0 outside CUDA graphs, or where a node does not tell its graph
 }
 
-// Columns of work, calls and ranges.
+// Columns of work.
 const (
 	workStart = iota
 	workLength
 	workKind
-	workCall       // that launched it, among those of its thread; -1 for none
-	workLag        // from the start of the call to that of the work
-	workCallLength // 0 without a call
 	workColumns
+)
+
+// Columns of the launches of work, which have as many rows.
+const (
+	launchedBy    = iota // the call, among those of its thread; -1 where it is not known
+	launchedAfter        // from the start of the call to that of the work
+	launchedFor          // length of the call; 0 without one
+	launchedColumns
 )
 
 const (
@@ -126,7 +132,7 @@ type rangeEnd struct {
 
 func newTaper(a *Attribution, store *columns.Store) *taper {
 	return &taper{
-		Tape: &Tape{FirstNS: math.MaxInt64, LastNS: math.MinInt64, work: columns.NewTable(store, workColumns), ranges: columns.NewTable(store, rangeColumns), bounds: columns.NewTable(store, boundColumns), payloads: map[uint32]uint32{}},
+		Tape: &Tape{FirstNS: math.MaxInt64, LastNS: math.MinInt64, work: columns.NewTable(store, workColumns), launches: columns.NewTable(store, launchedColumns), ranges: columns.NewTable(store, rangeColumns), bounds: columns.NewTable(store, boundColumns), payloads: map[uint32]uint32{}},
 		a:    a, store: store, devices: newDeviceSums(a.t), threads: map[uint32]*ThreadCalls{},
 		ends: minHeap[rangeEnd]{less: func(x, y *rangeEnd) bool { return x.at < y.at }},
 	}
@@ -146,6 +152,9 @@ type tapedWork struct {
 
 // add takes the next piece of work.
 func (w *taper) add(p *tapedWork) {
+	if w.work.At() == 0 {
+		w.before = append(w.before, uint32(w.Kernels))
+	}
 	switch p.Kind {
 	case OpKernel:
 		w.Kernels++
@@ -173,13 +182,15 @@ func (w *taper) add(p *tapedWork) {
 	t.Set(workStart, p.Start)
 	t.Set(workLength, p.End-p.Start)
 	t.Set(workKind, int64(number))
-	t.Set(workCall, p.call)
+	t.End()
 	lag, length := int64(0), int64(0)
 	if p.call >= 0 {
 		lag, length = p.Start-p.start, p.end-p.start
 	}
-	t.Set(workLag, lag)
-	t.Set(workCallLength, length)
+	t = w.launches
+	t.Set(launchedBy, p.call)
+	t.Set(launchedAfter, lag)
+	t.Set(launchedFor, length)
 	t.End()
 }
 
@@ -265,6 +276,7 @@ func (w *taper) finish() *Tape {
 	}
 	w.bounds.Finish()
 	w.work.Finish()
+	w.launches.Finish()
 	w.ranges.Finish()
 	for _, number := range slices.Sorted(maps.Keys(w.threads)) {
 		th := w.threads[number]

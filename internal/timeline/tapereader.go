@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"encoding/binary"
-	"iter"
 	"math"
 	"sort"
 
@@ -12,9 +11,11 @@ import (
 // A WorkReader goes through the work of a tape, one piece after the other. It is for one
 // goroutine, as all readers are.
 type WorkReader struct {
-	in    columns.Reader
-	kinds []WorkKind
-	at    int // the piece that it is at; -1 before the first
+	in       columns.Reader
+	launches columns.Reader
+	kinds    []WorkKind
+	at       int    // the piece that it is at; -1 before the first
+	kind     uint32 // of the piece
 
 	// The ranges around the launch of the piece, as far as they were asked for.
 	stacks, open []uint32
@@ -23,24 +24,22 @@ type WorkReader struct {
 }
 
 // Work is a reader before the first piece.
-func (t *Tape) Work() *WorkReader { return &WorkReader{in: t.work.Reader(), kinds: t.Kinds, at: -1} }
+func (t *Tape) Work() *WorkReader {
+	return &WorkReader{in: t.work.Reader(), launches: t.launches.Reader(), kinds: t.Kinds, at: -1}
+}
 
 // WorkLen is how many pieces of work there are.
 func (t *Tape) WorkLen() int { return t.work.Len() }
 
 // Next goes to the next piece; false where there is none.
 func (r *WorkReader) Next() bool {
-	if r.at++; r.at < r.in.End {
-		return true
+	if r.at++; r.at >= r.in.End {
+		if r.at >= r.in.Len() {
+			return false
+		}
+		r.in.Seek(r.at)
 	}
-	return r.more()
-}
-
-func (r *WorkReader) more() bool {
-	if r.at >= r.in.Len() {
-		return false
-	}
-	r.in.Seek(r.at)
+	r.kind = uint32(r.in.Value(workKind, r.at))
 	return true
 }
 
@@ -48,6 +47,7 @@ func (r *WorkReader) more() bool {
 func (r *WorkReader) Go(i int) {
 	r.at = i
 	r.in.Seek(i)
+	r.kind = uint32(r.in.Value(workKind, i))
 }
 
 // At is the number of the piece.
@@ -69,19 +69,23 @@ func (r *WorkReader) Span() (start, end int64) {
 func (r *WorkReader) NS() int64 { return max(0, r.in.Value(workLength, r.at)) }
 
 // Kind is the number of the piece's kind.
-func (r *WorkReader) Kind() uint32 { return uint32(r.in.Value(workKind, r.at)) }
+func (r *WorkReader) Kind() uint32 { return r.kind }
 
 // Of is the piece's kind.
-func (r *WorkReader) Of() *WorkKind { return &r.kinds[r.Kind()] }
+func (r *WorkReader) Of() *WorkKind { return &r.kinds[r.kind] }
 
 // Call is the call that launched the piece, among those of the thread of its kind; None where it
 // is not known.
-func (r *WorkReader) Call() uint32 { return uint32(r.in.Value(workCall, r.at)) } // -1 is None
+func (r *WorkReader) Call() uint32 {
+	r.launches.Seek(r.at)
+	return uint32(r.launches.Value(launchedBy, r.at)) // -1 is None
+}
 
 // Launch is when that call was made, which must be known.
 func (r *WorkReader) Launch() (start, end int64) {
-	start = r.in.Value(workStart, r.at) - r.in.Value(workLag, r.at)
-	return start, start + r.in.Value(workCallLength, r.at)
+	r.launches.Seek(r.at)
+	start = r.in.Value(workStart, r.at) - r.launches.Value(launchedAfter, r.at)
+	return start, start + r.launches.Value(launchedFor, r.at)
 }
 
 // Turn is the first piece of those in a row, as far as one block goes, that were launched
@@ -175,28 +179,15 @@ func (r *CallReader) Site() uint32 { return uint32(r.in.Value(callSite, r.at)) }
 
 // A RangeReader knows the ranges of a tape by their place. What is asked for lies close to
 // what was asked before, or around it.
-type RangeReader struct{ blocks [rangeBlocks]columns.Reader }
-
-// rangeBlocks is how many blocks a reader remembers.
-const rangeBlocks = 8
+type RangeReader struct{ in *columns.Random }
 
 // Ranges is a reader of ranges.
-func (t *Tape) Ranges() *RangeReader {
-	r := &RangeReader{}
-	for i := range r.blocks {
-		r.blocks[i] = t.ranges.Reader()
-	}
-	return r
-}
+func (t *Tape) Ranges() *RangeReader { return &RangeReader{t.ranges.Random()} }
 
 // RangeLen is how many ranges there are.
 func (t *Tape) RangeLen() int { return t.ranges.Len() }
 
-func (r *RangeReader) value(column int, i uint32) int64 {
-	in := &r.blocks[i/columns.BlockRows%rangeBlocks]
-	in.Seek(int(i))
-	return in.Value(column, int(i))
-}
+func (r *RangeReader) value(column int, i uint32) int64 { return r.in.Value(column, int(i)) }
 
 // Span is when range i was open; its end may be before its start in a damaged file, and is the
 // end of the file where it was never closed.
@@ -301,21 +292,33 @@ func (t *Tape) AroundWork(keep func(r uint32) bool) func(*WorkReader) []uint32 {
 	}
 }
 
-// KernelsOfFile goes through the kernels in the order of the file.
-func (t *Tape) KernelsOfFile() iter.Seq[*WorkReader] {
-	return func(yield func(*WorkReader) bool) {
-		w := t.Work()
-		if t.order != nil {
-			for _, i := range t.order {
-				if w.Go(int(i)); !yield(w) {
-					return
-				}
-			}
-			return
+// NextKernel moves a reader, which is at kernel n-1 of the file or before the first, to kernel
+// n, which must be there.
+func (t *Tape) NextKernel(w *WorkReader, n int) bool {
+	if t.order != nil {
+		w.Go(int(t.order[n]))
+		return true
+	}
+	for w.Next() {
+		if w.Of().Kind == OpKernel {
+			return true
 		}
-		for w.Next() {
-			if w.Of().Kind == OpKernel && !yield(w) {
-				return
+	}
+	return false
+}
+
+// Kernel is the place on the tape of kernel n of the file, from 0.
+func (t *Tape) Kernel(n int) int {
+	if t.order != nil {
+		return int(t.order[n])
+	}
+	block := sort.Search(len(t.before), func(i int) bool { return int(t.before[i]) > n }) - 1
+	w := t.Work()
+	w.Go(block * columns.BlockRows)
+	for left := n - int(t.before[block]); ; w.Next() {
+		if w.Of().Kind == OpKernel {
+			if left--; left < 0 {
+				return w.At()
 			}
 		}
 	}
