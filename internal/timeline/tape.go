@@ -117,7 +117,8 @@ type taper struct {
 	*Tape
 	a       *Attribution
 	store   *columns.Store
-	known   Memo[WorkShape, uint32]
+	known   map[WorkShape]uint32
+	slots   [1 << 8]shapeSlot
 	devices deviceSums
 	lists   []uint32 // ranges around the work before, as around writes them
 	threads map[uint32]*ThreadCalls
@@ -133,7 +134,7 @@ type rangeEnd struct {
 func newTaper(a *Attribution, store *columns.Store) *taper {
 	return &taper{
 		Tape: &Tape{FirstNS: math.MaxInt64, LastNS: math.MinInt64, work: columns.NewTable(store, workColumns), launches: columns.NewTable(store, launchedColumns), ranges: columns.NewTable(store, rangeColumns), bounds: columns.NewTable(store, boundColumns), payloads: map[uint32]uint32{}},
-		a:    a, store: store, devices: newDeviceSums(a.t), threads: map[uint32]*ThreadCalls{},
+		a:    a, store: store, devices: newDeviceSums(a.t), threads: map[uint32]*ThreadCalls{}, known: map[WorkShape]uint32{},
 		ends: minHeap[rangeEnd]{less: func(x, y *rangeEnd) bool { return x.at < y.at }},
 	}
 }
@@ -167,12 +168,11 @@ func (w *taper) add(p *tapedWork) {
 	}
 	w.devices.add(p.Op)
 	ns := max(0, Since(p.Start, p.End))
-	s := &p.shape
-	number := w.known.At(s.Function+31*s.Config+127*s.Place, *s, func() uint32 {
-		w.Kinds = append(w.Kinds, WorkKind{WorkShape: p.shape, Min: ns, Max: ns})
-		return uint32(len(w.Kinds) - 1)
-	})
+	number := w.kindOf(&p.shape)
 	k := &w.Kinds[number]
+	if k.Launches == 0 {
+		k.Min, k.Max = ns, ns
+	}
 	k.Launches++
 	k.NS += ns
 	k.Min, k.Max = min(k.Min, ns), max(k.Max, ns)
@@ -192,6 +192,35 @@ func (w *taper) add(p *tapedWork) {
 	t.Set(launchedAfter, lag)
 	t.Set(launchedFor, length)
 	t.End()
+}
+
+// A shapeSlot remembers the kind of a shape: work of few shapes comes again soon. The shape is
+// packed into words, which are compared several times faster than its fields.
+type shapeSlot struct {
+	a, b, c, d uint64
+	graph      int64
+	kind       uint32 // from 1; 0 for none
+}
+
+// kindOf is the number of the kind of a shape, which is added where it is new.
+func (w *taper) kindOf(s *WorkShape) uint32 {
+	d := uint64(s.Captured) | uint64(s.Kind)<<32 | uint64(s.Copy)<<40
+	if s.Node {
+		d |= 1 << 48
+	}
+	a, b, c := uint64(s.Function)|uint64(s.Config)<<32, uint64(s.Queue)|uint64(s.Place)<<32, uint64(s.Region)|uint64(s.Thread)<<32
+	slot := &w.slots[(s.Function+31*s.Config+127*s.Place)%uint32(len(w.slots))]
+	if slot.kind > 0 && slot.a == a && slot.b == b && slot.c == c && slot.d == d && slot.graph == s.Graph {
+		return slot.kind - 1
+	}
+	kind, ok := w.known[*s]
+	if !ok {
+		kind = uint32(len(w.Kinds))
+		w.Kinds = append(w.Kinds, WorkKind{WorkShape: *s})
+		w.known[*s] = kind
+	}
+	*slot = shapeSlot{a, b, c, d, s.Graph, kind + 1}
+	return kind
 }
 
 // cover takes a kernel or a call of a flow.
@@ -346,9 +375,10 @@ func (a *Attribution) Tape(captured *Attribution, store *columns.Store) *Tape {
 	return w.finish()
 }
 
-// describe adds what a shape has of a kernel, a copy or a set itself.
+// describe sets what a shape has of a kernel, a copy or a set itself.
 func (t *Timeline) describe(op *Op, s *WorkShape) {
 	node := int64(0)
+	s.Function, s.Config, s.Copy, s.Graph = 0, 0, 0, 0
 	switch op.Kind {
 	case OpKernel:
 		k := op.kernel
