@@ -19,6 +19,11 @@ import (
 type Store struct {
 	background sync.WaitGroup
 
+	waiting sync.Mutex
+	toPack  []func()  // blocks that wait to be packed, in their order
+	packs   bool      // somebody packs them
+	packed  sync.Cond // fewer of them wait
+
 	mu     sync.Mutex
 	memory int64 // bytes that may still be kept in memory
 	file   *os.File
@@ -39,7 +44,11 @@ const (
 
 // NewStore is a store without blocks, which keeps so many bytes of them in memory. Its file ends
 // with it where it is not closed.
-func NewStore(memory int64) *Store { return &Store{memory: min(memory, MostMemory)} }
+func NewStore(memory int64) *Store {
+	s := &Store{memory: min(memory, MostMemory)}
+	s.packed.L = &s.waiting
+	return s
+}
 
 // Go runs a function that uses blocks in the background. Close waits for it.
 func (s *Store) Go(do func()) {
@@ -48,6 +57,38 @@ func (s *Store) Go(do func()) {
 		return
 	}
 	s.background.Go(do)
+}
+
+// mostToPack is how many blocks may wait to be packed.
+const mostToPack = 8
+
+// pack packs a block in the background, after those that were handed over before.
+func (s *Store) pack(block func()) {
+	s.waiting.Lock()
+	defer s.waiting.Unlock()
+	for len(s.toPack) == mostToPack {
+		s.packed.Wait()
+	}
+	s.toPack = append(s.toPack, block)
+	if !s.packs {
+		s.packs = true
+		s.Go(s.packAll)
+	}
+}
+
+// packAll packs blocks until none waits.
+func (s *Store) packAll() {
+	s.waiting.Lock()
+	defer s.waiting.Unlock()
+	for len(s.toPack) > 0 {
+		block := s.toPack[0]
+		s.toPack = append(s.toPack[:0], s.toPack[1:]...)
+		s.waiting.Unlock()
+		block()
+		s.waiting.Lock()
+		s.packed.Broadcast()
+	}
+	s.packs = false
 }
 
 // Close ends the file once what runs in the background has ended; it does not wait for that.

@@ -3,11 +3,13 @@ package columns
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync"
 )
 
 const (
 	// BlockRows is how many rows a block has, but for the last one, which may have fewer.
 	BlockRows = 1 << 11
+	inBlock   = BlockRows - 1 // of the number of a row: its place in the block
 	// MaxColumns bounds the columns of a table.
 	MaxColumns = 8
 
@@ -18,33 +20,52 @@ const (
 // A Table has rows of a few numbers. It is written by one goroutine: Set all columns of a row,
 // then End it; after Finish it is only read.
 type Table struct {
-	blocks Blocks
-	firsts []int64 // number of the first column in the first row of each block
-	k, n   int     // columns, and rows that were ended
-	at     int     // rows of the block that is being filled
-	rows   [][]int64
-	extra  []byte // of that block
-	room   []byte // for the next block; nil if the last one was taken over
+	blocks  Blocks
+	firsts  []int64 // number of the first column in the first row of each block
+	n       int     // rows that were ended
+	at      int     // rows of the block that is being filled
+	columns int
+	filling filled
+	room    []byte // for the next block; nil if the last one was taken over
+	packing sync.WaitGroup
+}
+
+// A column is that of a block, not packed.
+type column [BlockRows]int64
+
+// spare are columns that nobody uses.
+var spare = sync.Pool{New: func() any { return new(column) }}
+
+// A filled block waits to be packed.
+type filled struct {
+	columns [MaxColumns]*column
+	extra   []byte
 }
 
 // NewTable is an empty table of a store, which may be nil for memory.
 func NewTable(store *Store, columns int) *Table {
-	t := &Table{blocks: NewBlocks(store), k: columns, rows: make([][]int64, columns)}
-	for c := range t.rows {
-		t.rows[c] = make([]int64, BlockRows)
-	}
+	t := &Table{blocks: NewBlocks(store), columns: columns}
+	t.begin()
 	return t
 }
 
+// begin makes room for a block.
+func (t *Table) begin() {
+	t.at = 0
+	for c := range t.columns {
+		t.filling.columns[c] = spare.Get().(*column)
+	}
+}
+
 // Set gives the row that is being made its number in a column.
-func (t *Table) Set(column int, v int64) { t.rows[column][t.at] = v }
+func (t *Table) Set(column int, v int64) { t.filling.columns[column][t.at] = v }
 
 // At is how many rows before the one that is being made are in its block.
 func (t *Table) At() int { return t.at }
 
 // Extra is what the block of the row that is being made has beside its columns; the caller may
 // append to it.
-func (t *Table) Extra() *[]byte { return &t.extra }
+func (t *Table) Extra() *[]byte { return &t.filling.extra }
 
 // End ends a row.
 func (t *Table) End() {
@@ -63,25 +84,54 @@ func (t *Table) Store() *Store { return t.blocks.store }
 
 // Finish ends the table.
 func (t *Table) Finish() {
+	t.packing.Wait()
 	if t.at > 0 {
-		t.close()
+		t.pack(&t.filling, t.at)
 	}
-	t.rows, t.extra, t.room = nil, nil, nil
+	t.filling.letGo()
+	t.filling, t.room = filled{}, nil
 }
 
-// close packs the block: for each column the least number, how many bytes each takes above
-// that, and those bytes; then the extra.
+// close puts the block away; a store packs it in the background.
 func (t *Table) close() {
-	size := padBytes + len(t.extra)
+	if t.blocks.store == nil {
+		t.pack(&t.filling, t.at)
+		t.at, t.filling.extra = 0, t.filling.extra[:0]
+		return
+	}
+	f := t.filling
+	t.filling = filled{}
+	t.packing.Add(1)
+	t.blocks.store.pack(func() {
+		t.pack(&f, BlockRows)
+		f.letGo()
+		t.packing.Done()
+	})
+	t.begin()
+}
+
+// letGo gives the columns to others.
+func (f *filled) letGo() {
+	for _, c := range f.columns {
+		if c != nil {
+			spare.Put(c)
+		}
+	}
+}
+
+// pack adds a block of n rows: for each column the least number, how many bytes each takes above
+// that, and those bytes; then the extra.
+func (t *Table) pack(f *filled, n int) {
+	size := padBytes + len(f.extra)
 	var least [MaxColumns]int64
 	var width [MaxColumns]int
-	for c, column := range t.rows {
+	for c, column := range f.columns[:t.columns] {
 		low, high := column[0], column[0]
-		for _, v := range column[1:t.at] {
+		for _, v := range column[1:n] {
 			low, high = min(low, v), max(high, v)
 		}
 		least[c], width[c] = low, (bits.Len64(uint64(high)-uint64(low))+7)/8
-		size += headBytes + width[c]*t.at
+		size += headBytes + width[c]*n
 	}
 	data := t.room
 	if cap(data) < size {
@@ -89,25 +139,24 @@ func (t *Table) close() {
 	}
 	data = data[:size]
 	at := 0
-	for c, column := range t.rows {
+	for c, column := range f.columns[:t.columns] {
 		binary.LittleEndian.PutUint64(data[at:], uint64(least[c]))
 		data[at+8] = byte(width[c])
 		at += headBytes
-		at += pack(data[at:], column[:t.at], least[c], width[c])
+		at += packColumn(data[at:], column[:n], least[c], width[c])
 	}
-	copy(data[at:], t.extra)
-	clear(data[at+len(t.extra):])
+	copy(data[at:], f.extra)
+	clear(data[at+len(f.extra):])
 	t.room = nil
 	if t.blocks.Add(data) {
 		t.room = data
 	}
-	t.firsts = append(t.firsts, t.rows[0][0])
-	t.at, t.extra = 0, t.extra[:0]
+	t.firsts = append(t.firsts, f.columns[0][0])
 }
 
-// pack writes numbers with so many bytes each, and tells how many it wrote. It may write over
-// the 8 bytes that follow.
-func pack(to []byte, column []int64, least int64, width int) int {
+// packColumn writes numbers with so many bytes each, and tells how many it wrote. It may write
+// over the 8 bytes that follow.
+func packColumn(to []byte, column []int64, least int64, width int) int {
 	if width == 0 {
 		return 0
 	}
@@ -127,6 +176,21 @@ type packed struct {
 	mask  uint64
 }
 
+// value is the number of a row of the block.
+func (p *packed) value(row int) int64 {
+	at := (row & inBlock) * p.width
+	return p.least + int64(binary.LittleEndian.Uint64(p.data[at:at+8])&p.mask)
+}
+
+// unpack writes the numbers of the first rows.
+func (p *packed) unpack(to []int64) {
+	at := 0
+	for i := range to {
+		to[i] = p.least + int64(binary.LittleEndian.Uint64(p.data[at:at+8])&p.mask)
+		at += p.width
+	}
+}
+
 // A Reader gives the rows of a table by their block. It is for one goroutine.
 type Reader struct {
 	table *Table
@@ -135,8 +199,14 @@ type Reader struct {
 	Extra      []byte // of the block
 
 	columns [MaxColumns]packed
+	whole   [MaxColumns]*column // those of which many numbers are asked for; else nil
+	asked   [MaxColumns]uint8   // numbers of the block, as far as they were counted
+	rooms   [MaxColumns]*column // for whole
 	room    []byte
 }
+
+// manyAsked is from how many numbers on a column is unpacked as a whole.
+const manyAsked = 64
 
 // Reader is at no block.
 func (t *Table) Reader() Reader { return Reader{table: t} }
@@ -154,19 +224,33 @@ func (r *Reader) Seek(row int) {
 	data, room := t.blocks.Read(block, r.room)
 	r.room, r.First = room, block*BlockRows
 	r.End = min(t.n, r.First+BlockRows)
-	for c := range t.k {
+	for c := range t.columns {
 		width := int(data[8])
 		r.columns[c] = packed{data[headBytes:], int64(binary.LittleEndian.Uint64(data)), width, ^uint64(0) >> (64 - 8*width)}
 		data = data[headBytes+width*(r.End-r.First):]
+		r.whole[c], r.asked[c] = nil, 0
 	}
 	r.Extra = data[:len(data)-padBytes]
 }
 
 // Value is the number of a row of the block in a column.
 func (r *Reader) Value(column, row int) int64 {
-	c := &r.columns[column]
-	at := (row - r.First) * c.width
-	return c.least + int64(binary.LittleEndian.Uint64(c.data[at:at+8])&c.mask)
+	if r.whole[column] != nil {
+		return r.whole[column][row&inBlock]
+	}
+	return r.value(column, row)
+}
+
+// value is Value of a column that is packed.
+func (r *Reader) value(c, row int) int64 {
+	if r.asked[c]++; r.asked[c] == manyAsked {
+		if r.rooms[c] == nil {
+			r.rooms[c] = new(column)
+		}
+		r.whole[c] = r.rooms[c]
+		r.columns[c].unpack(r.whole[c][:r.End-r.First])
+	}
+	return r.columns[c].value(row)
 }
 
 // Block is the block that holds the last row whose number in the first column is not above v:
@@ -206,5 +290,5 @@ func (t *Table) Random() *Random {
 func (r *Random) Value(column, row int) int64 {
 	in := &r.blocks[row/BlockRows%randomBlocks]
 	in.Seek(row)
-	return in.Value(column, row)
+	return in.columns[column].value(row)
 }
