@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -32,27 +33,58 @@ func (p *palette) of(c cause) uint8 { return uint8(p.categories + int(c)) }
 // paint labels the time from lo to hi. The work comes by start. Counted is filled; it may be
 // nil.
 func (p *palette) paint(work iter.Seq[*timeline.WorkReader], lo, hi int64, counted *tally) *painting {
-	b := &painter{p: p, out: &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi), tally: counted, space: columns.NewBlocks(p.store)}, at: lo, hi: hi,
-		active: make([]int32, p.categories), begun: map[graphLaunch]bool{}, hosts: map[uint32]*hostCursor{}, since: p.since()}
+	out := &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi), tally: counted, space: columns.NewBlocks(p.store)}
+	b := &painter{p: p, at: lo, hi: hi, active: make([]int32, p.categories), begun: map[graphLaunch]bool{}, hosts: map[uint32]*hostCursor{}, since: p.since()}
+	full, empty := make(chan []piece, parcels), make(chan []piece, parcels)
+	b.take = func(pieces []piece) []piece {
+		full <- pieces
+		select {
+		case used := <-empty:
+			return used[:0]
+		default:
+			return make([]piece, 0, parcel)
+		}
+	}
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		for pieces := range full {
+			out.take(pieces)
+			select {
+			case empty <- pieces:
+			default:
+			}
+		}
+		out.finish()
+	})
 	b.run(work)
-	b.out.finish()
-	return b.out
+	close(full)
+	beside.Wait()
+	return out
 }
+
+const (
+	parcel  = 1024 // pieces that are handed over at once
+	parcels = 4    // that may wait
+)
 
 // splitWork gives the time of each category within stretches of time by work alone, which
 // comes by start: why none runs is not asked.
 func (p *palette) splitWork(work iter.Seq[*timeline.WorkReader], lo, hi int64, windows []moment) []int64 {
 	ns := make([]int64, p.labels())
-	b := &painter{p: p, out: &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi)}, at: lo, hi: hi,
-		active: make([]int32, p.categories), workOnly: true}
+	out := &painting{labels: p.labels(), call: p.of(causeCall), end: max(lo, hi)}
+	b := &painter{p: p, at: lo, hi: hi, active: make([]int32, p.categories), workOnly: true}
+	b.take = func(pieces []piece) []piece {
+		out.take(pieces)
+		return pieces[:0]
+	}
 	if areApart(windows) {
-		b.out.within = &windowSums{windows: windows, ns: ns}
+		out.within = &windowSums{windows: windows, ns: ns}
 	}
 	b.run(work)
-	b.out.finish()
-	if b.out.within == nil {
+	out.finish()
+	if out.within == nil {
 		for _, m := range windows {
-			b.out.split(m.start, m.end, ns)
+			out.split(m.start, m.end, ns)
 		}
 	}
 	return ns
@@ -64,7 +96,8 @@ func (p *palette) labels() int { return p.categories + int(causes) }
 // A painter goes through work by start and knows what runs at a moment.
 type painter struct {
 	p       *palette
-	out     *painting
+	found   []piece               // that nobody took yet
+	take    func([]piece) []piece // takes them, and gives room for others
 	at, hi  int64
 	running []ending // what ends first is last
 	active  []int32  // kernels running, by category
@@ -124,6 +157,15 @@ func (b *painter) run(work iter.Seq[*timeline.WorkReader]) {
 	}
 	b.finish(math.MaxInt64, nil)
 	b.until(b.hi, nil)
+	b.found = b.take(b.found)
+}
+
+// put begins a piece. The name is that of a call, and 0 for other labels.
+func (b *painter) put(start int64, label uint8, name timeline.StringID) {
+	if len(b.found) == parcel {
+		b.found = b.take(b.found)
+	}
+	b.found = append(b.found, piece{start, label, name})
 }
 
 // finish ends the work that is over before a moment, at which other work begins.
@@ -167,9 +209,9 @@ func (b *painter) until(t int64, after *timeline.WorkReader) {
 		if b.active[b.only] == 0 {
 			b.only = slices.IndexFunc(b.active, func(n int32) bool { return n > 0 })
 		}
-		b.out.add(b.at, uint8(b.only))
+		b.put(b.at, uint8(b.only), 0)
 	case b.copies > 0:
-		b.out.add(b.at, b.p.of(causeCopy))
+		b.put(b.at, b.p.of(causeCopy), 0)
 	default:
 		b.idle(t, after)
 	}
@@ -203,7 +245,7 @@ func (b *painter) deal(end int64) {
 		if n == 0 {
 			continue
 		}
-		b.out.add(at, uint8(label))
+		b.put(at, uint8(label), 0)
 		dealt += n
 		// The bounds are exact shares of the whole, rounded down, so that
 		// nothing is lost between them.
@@ -216,7 +258,7 @@ func (b *painter) deal(end int64) {
 // idle paints time without any work.
 func (b *painter) idle(t int64, after *timeline.WorkReader) {
 	if b.workOnly {
-		b.out.add(b.at, b.p.of(causeNone))
+		b.put(b.at, b.p.of(causeNone), 0)
 		return
 	}
 	by := b.last
@@ -224,11 +266,11 @@ func (b *painter) idle(t int64, after *timeline.WorkReader) {
 		by = graphLaunch{after.Of().Thread, after.Call()}
 	}
 	if by.call == timeline.None {
-		b.out.add(b.at, b.p.of(causeNone))
+		b.put(b.at, b.p.of(causeNone), 0)
 		return
 	}
 	if after != nil && after.Of().Node && b.begun[by] {
-		b.out.add(b.at, b.p.of(causeGraph)) // the GPU goes from node to node by itself
+		b.put(b.at, b.p.of(causeGraph), 0) // the GPU goes from node to node by itself
 		return
 	}
 	until := t
@@ -242,7 +284,7 @@ func (b *painter) idle(t int64, after *timeline.WorkReader) {
 		b.add(b.at, causeNone, after == nil)
 	}
 	if until < t {
-		b.out.add(until, b.p.of(causeLaunch))
+		b.put(until, b.p.of(causeLaunch), 0)
 	}
 }
 
@@ -296,7 +338,7 @@ func (b *painter) walk(h *hostCursor, to int64, after *timeline.WorkReader) {
 func (b *painter) wait(start, end int64, c cause, in timeline.StringID, after *timeline.WorkReader) {
 	switch {
 	case c == causeCall:
-		b.out.addCall(start, in)
+		b.put(start, b.p.of(causeCall), in)
 		return
 	case c == causeHost && after != nil:
 		if since := b.since(after); start < since {
@@ -316,5 +358,5 @@ func (b *painter) add(start int64, c cause, tail bool) {
 	if tail && (c == causePython || c == causeHost) {
 		c = causeNone
 	}
-	b.out.add(start, b.p.of(c))
+	b.put(start, b.p.of(c), 0)
 }

@@ -102,32 +102,20 @@ func (s *spaceReader) read(p *painting, b *block) (d blockData) {
 	return d
 }
 
-// add begins a piece, unless the label stays. A piece of no length gives way.
-func (p *painting) add(start int64, label uint8) {
-	p.dropEmpty(start)
-	switch {
-	case p.begun && p.now.label == label:
-	case !p.begun && p.n > 0 && p.last.label == label:
-	default:
-		p.begin(piece{start: start, label: label})
+// take begins pieces. A piece of no length gives way, and one goes on while the label stays; but
+// two calls in a row are two pieces, also of one name.
+func (p *painting) take(pieces []piece) {
+	for i := range pieces {
+		next := &pieces[i]
+		p.begun = p.begun && p.now.start != next.start
+		if next.label != p.call && (p.begun && p.now.label == next.label || !p.begun && p.n > 0 && p.last.label == next.label) {
+			continue
+		}
+		if p.begun {
+			p.write()
+		}
+		p.now, p.begun = *next, true
 	}
-}
-
-// addCall begins a piece of a call. Two calls in a row are two pieces, also of one name.
-func (p *painting) addCall(start int64, name timeline.StringID) {
-	p.dropEmpty(start)
-	p.begin(piece{start, p.call, name})
-}
-
-// dropEmpty takes back a piece that would have no length.
-func (p *painting) dropEmpty(start int64) { p.begun = p.begun && p.now.start != start }
-
-// begin writes the piece before: only now it is known to have a length.
-func (p *painting) begin(next piece) {
-	if p.begun {
-		p.write()
-	}
-	p.now, p.begun = next, true
 }
 
 // write adds the piece that has begun to its block.

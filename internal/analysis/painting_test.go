@@ -16,13 +16,13 @@ func TestPaintingSplits(t *testing.T) {
 	const labels, call = 5, 3
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 11))
-		type piece struct {
+		type painted struct {
 			moment
 			label uint8
 			name  timeline.StringID
 		}
 		p := &painting{labels: labels, call: call}
-		var pieces []piece
+		var pieces []painted
 		at := rng.Int64N(1000) - 500
 		for range 1 + rng.IntN(3000) {
 			length := rng.Int64N(50)
@@ -33,11 +33,11 @@ func TestPaintingSplits(t *testing.T) {
 			if label == call {
 				length++                                                 // a call is never empty
 				name := timeline.StringID(rng.IntN(1 + 300*int(seed%2))) // or more than there are codes
-				p.addCall(at, name)
-				pieces = append(pieces, piece{moment{at, at + length}, label, name})
+				p.take([]piece{{at, label, name}})
+				pieces = append(pieces, painted{moment{at, at + length}, label, name})
 			} else {
-				p.add(at, label)
-				pieces = append(pieces, piece{moment{at, at + length}, label, 0})
+				p.take([]piece{{at, label, 0}})
+				pieces = append(pieces, painted{moment{at, at + length}, label, 0})
 			}
 			at += length
 		}

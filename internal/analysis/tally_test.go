@@ -37,11 +37,7 @@ func TestTally(t *testing.T) {
 		for at := rng.Int64N(50); seed > 0 && at < 10_000; at += rng.Int64N(20) { // none at all for the first
 			label := uint8(rng.IntN(labels))
 			for _, p := range []*painting{whole, summed} {
-				if label == call {
-					p.addCall(at, 1)
-				} else {
-					p.add(at, label)
-				}
+				p.take([]piece{{at, label, 1}})
 			}
 			pieces++
 		}

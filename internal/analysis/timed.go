@@ -108,7 +108,6 @@ func (tr *timelineReader) newTimed(p *tapedTimeline) *timed {
 	if p := tl.processes(); len(p) == 1 {
 		tl.only = p[0]
 	}
-	tl.findInstances()
 	tl.whole = sync.OnceValue(func() *painting {
 		var counted *tally
 		if tl.only >= 0 {
@@ -117,6 +116,7 @@ func (tr *timelineReader) newTimed(p *tapedTimeline) *timed {
 		return tl.p.paint(tl.workOf(workKey{-1, -1}), tl.lo, tl.hi, counted)
 	})
 	tr.store.Go(func() { tl.whole() })
+	tl.findInstances()
 	at.Places() // found before several goroutines ask for them
 	tl.launches = sync.OnceValue(func() *pick.Launches { return pick.LoadTape(at, tape) })
 	return tl
