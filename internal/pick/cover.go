@@ -112,13 +112,14 @@ func (n *numbers) candidates(wants []accepted) []candidate {
 	var all []candidate
 	var key []byte
 	same := map[string]int{} // by the wants that are met: place in all
-	// In the order of the numbers, which is the fastest for price. Most are dropped here,
-	// before they are sorted: the one that meets the same wants would come first and beat them.
+	prices := n.prices(place, different)
+	// Most are dropped here, before they are sorted: the one that meets the same wants would come
+	// first and beat them.
 	for number, at := range place {
 		if at == 0 {
 			continue
 		}
-		c := candidate{number: int32(number), price: n.price(int32(number)), meets: meets(at)}
+		c := candidate{number: int32(number), price: prices[at], meets: meets(at)}
 		c.value = float64(c.meets.len()) / c.price
 		key = c.meets.appendTo(key[:0])
 		i, known := same[string(key)]

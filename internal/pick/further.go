@@ -80,37 +80,48 @@ func (c *choice) modes(plan *translation) ([]scope, []mode) {
 	return scopes, out
 }
 
-// modesOf parts launches of a group by their duration, and adds their time to
-// what is guessed.
+// modesOf parts launches of a group, which are in their order, by their duration, and adds their
+// time to what is guessed.
 func (c *choice) modesOf(g int, launches []int, scopes []scope) []mode {
-	slices.SortStableFunc(launches, func(x, y int) int { return cmp.Compare(c.l.ns(x), c.l.ns(y)) })
+	type unlike struct {
+		at   int
+		ns   int64
+		kind uint32
+	}
+	all, r := make([]unlike, len(launches)), c.l.reader()
+	for i, at := range launches {
+		r.to(at)
+		all[i] = unlike{at, r.ns(), r.kind()}
+	}
+	slices.SortStableFunc(all, func(x, y unlike) int { return cmp.Compare(x.ns, y.ns) })
 	var out []mode
-	for len(launches) > 0 {
-		median := c.l.ns(launches[(len(launches)-1)/2])
+	for len(all) > 0 {
+		median := all[(len(all)-1)/2].ns
 		m := mode{group: g, ns: make([]int64, len(scopes))}
-		var rest []int
-		for _, i := range launches {
-			ns := c.l.ns(i)
-			if !Alike(ns, median) {
-				rest = append(rest, i)
+		var rest, near []unlike
+		for _, u := range all {
+			if !Alike(u.ns, median) {
+				rest = append(rest, u)
 				continue
 			}
-			if max(ns-median, median-ns) <= typicalSlack(median) {
-				m.near = append(m.near, i)
+			if max(u.ns-median, median-u.ns) <= typicalSlack(median) {
+				near = append(near, u)
 			}
 			for s := range scopes {
-				if scopes[s].in[c.l.kindOf(i)] {
-					m.ns[s] += ns
-					scopes[s].guessedNS += ns
+				if scopes[s].in[u.kind] {
+					m.ns[s] += u.ns
+					scopes[s].guessedNS += u.ns
 				}
 			}
 		}
-		slices.SortStableFunc(m.near, func(x, y int) int {
-			away := func(i int) int64 { return max(c.l.ns(i)-median, median-c.l.ns(i)) }
-			return cmp.Or(cmp.Compare(away(x), away(y)), cmp.Compare(x, y))
+		slices.SortStableFunc(near, func(x, y unlike) int {
+			away := func(u unlike) int64 { return max(u.ns-median, median-u.ns) }
+			return cmp.Or(cmp.Compare(away(x), away(y)), cmp.Compare(x.at, y.at))
 		})
-		m.near = slices.Clone(m.near[:min(len(m.near), refineAccept)])
-		out, launches = append(out, m), rest
+		for _, u := range near[:min(len(near), refineAccept)] {
+			m.near = append(m.near, u.at)
+		}
+		out, all = append(out, m), rest
 	}
 	return out
 }

@@ -312,12 +312,24 @@ func (n *numbers) launches(list []int) []int {
 	return out
 }
 
-// price is what ncu takes for all launches of one number, in seconds: it counts that of
-// every name.
-func (n *numbers) price(number int32) float64 {
-	sum := 0.0
-	for _, i := range n.with(number) {
-		sum += n.c.cost.launch(i, n.c.l.ns(i))
+// prices are what ncu takes for all launches of each number that has a place, in seconds, by
+// that place: it counts that of every name. They are added up in the order of the launches.
+func (n *numbers) prices(place []int32, places int) []float64 {
+	sums, number := make([]float64, places+1), make([]int32, len(n.numbering.names)) // that was met last, by name
+	for i := range number {
+		if !slices.Contains(n.names, &n.numbering.names[i]) {
+			number[i] = int32(len(place)) // it never has a place
+		}
 	}
-	return sum
+	for r := n.l.reader(); r.next(); {
+		name := n.nameOf[r.kind()]
+		if name < 0 || int(number[name]) >= len(place)-1 {
+			continue
+		}
+		number[name]++
+		if at := place[number[name]]; at > 0 {
+			sums[at] += n.c.cost.launch(r.at, r.ns())
+		}
+	}
+	return sums
 }

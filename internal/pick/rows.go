@@ -73,6 +73,15 @@ func (r *launchReader) next() bool {
 	return r.of.tape.NextKernel(r.work, r.at)
 }
 
+// to goes to a launch.
+func (r *launchReader) to(at int) {
+	if r.at = at; r.work == nil {
+		r.in.Seek(at)
+	} else {
+		r.work.Go(r.of.tape.Kernel(at))
+	}
+}
+
 func (r *launchReader) kind() uint32 {
 	if r.work != nil {
 		return r.of.ofTape[r.work.Kind()] - 1
