@@ -160,15 +160,15 @@ func (tl *timed) rangeLanes(group processGroup) []*lane {
 		class  rangeClass
 	}
 	found := map[key]*sharedLane{}
-	return tl.rangeLanesBy(func(region, thread uint32) *sharedLane {
+	return tl.rangeLanesBy(func(region, thread, domain uint32) *sharedLane {
 		r := &tl.regions[region-1]
-		class := rangeClass{r.Domain, r.Kind, r.Depth}
+		class := rangeClass{domain, r.Kind, r.Depth}
 		l := found[key{thread, class}]
 		if l == nil {
 			name, pid := group(tl.t.ThreadProcess(thread))
 			l = &sharedLane{lane: &lane{
 				Lane:  Lane{Kind: "nvtx", Label: tl.rangeLabel(class, thread), Group: name, Depth: class.depth},
-				order: [4]int64{0, pid, int64(thread)<<20 | int64(tl.domain(class.domain))<<1 | int64(class.kind), int64(class.depth)},
+				order: [4]int64{0, pid, int64(thread)<<20 | int64(class.domain)<<1 | int64(class.kind), int64(class.depth)},
 			}}
 			found[key{thread, class}] = l
 		}
@@ -178,28 +178,23 @@ func (tl *timed) rangeLanes(group processGroup) []*lane {
 
 // A rangeClass is what ranges of a thread have in common that lie in one lane.
 type rangeClass struct {
-	domain string
+	domain uint32
 	kind   timeline.RangeKind
 	depth  int
 }
 
-// domain is the number of a domain by its name.
-func (tl *timed) domain(name string) int {
-	return max(0, slices.IndexFunc(tl.t.Domains, func(d timeline.Domain) bool { return tl.t.Name(d.Name) == name }))
-}
-
 // rangeLanesBy lists the ranges in the lanes that laneOf gives, nil for none, which is asked for
-// ranges of a region and thread.
-func (tl *timed) rangeLanesBy(laneOf func(region, thread uint32) *sharedLane) []*lane {
-	type key struct{ region, thread uint32 }
+// ranges of a region, thread and domain.
+func (tl *timed) rangeLanesBy(laneOf func(region, thread, domain uint32) *sharedLane) []*lane {
+	type key struct{ region, thread, domain uint32 }
 	var known timeline.Memo[key, *sharedLane]
 	in := tl.tape.Ranges()
 	of := func(row int) *sharedLane {
-		k := key{in.Region(uint32(row)), in.Thread(uint32(row))}
+		k := key{in.Region(uint32(row)), in.Thread(uint32(row)), in.Domain(uint32(row))}
 		if k.region == 0 {
 			return nil
 		}
-		return known.At(k.region, k, func() *sharedLane { return laneOf(k.region, k.thread) })
+		return known.At(k.region, k, func() *sharedLane { return laneOf(k.region, k.thread, k.domain) })
 	}
 	titles := func(region uint32) title { return title{name: tl.regions[region-1].Name} }
 	var list []*lane
@@ -244,8 +239,8 @@ func (tl *timed) rangeLabel(of rangeClass, thread uint32) fact.Stored {
 	if of.kind == timeline.StartEnd {
 		code = laneStartEnd
 	}
-	if of.domain != "" {
-		params = append(params, fact.Name("domain", of.domain))
+	if domain := tl.t.DomainName(of.domain); domain != "" {
+		params = append(params, fact.Name("domain", domain))
 	}
 	if tid := tl.tid(thread); tid != 0 {
 		params = append(params, numberOf("thread", tid))

@@ -109,11 +109,12 @@ func (a *analyzer) divideSteps(tl *timed) {
 // recall is the attribution with work of CUDA graphs where it was captured, by the
 // window over the start of the server where the run has one; at itself without graphs.
 func recall(ctx context.Context, t *timeline.Timeline, at *timeline.Attribution, run string) (*timeline.Attribution, error) {
-	if len(t.GraphNodes) == 0 {
-		return at, nil
-	}
 	startup := startups(run)
-	if len(startup) == 0 {
+	switch {
+	case len(startup) > 0:
+	case len(t.GraphNodes) == 0:
+		return at, nil
+	default:
 		return at.Captured(), nil
 	}
 	f, err := nsys.OpenSQLite(startup[0])

@@ -2,9 +2,12 @@ package analysis
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	sqlite3 "github.com/ncruces/go-sqlite3"
 
 	"github.com/deepprof/deepprof/internal/columns"
 )
@@ -43,6 +46,48 @@ func withTapes(t *testing.T, path string, o func(*Input)) map[string]string {
 	return out
 }
 
+// Changes of a timeline (SQL) that are synthetic: no capture at hand is like this.
+var oddTimelines = map[string]string{
+	"endless call":         `UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = -9000000000000000000, end = 9000000000000000000 WHERE rowid = 1`,
+	"endless kernel":       `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = -9000000000000000000, end = 9000000000000000000 WHERE rowid = 1`,
+	"endless range":        `UPDATE NVTX_EVENTS SET start = -9000000000000000000, end = 9000000000000000000 WHERE rowid = (SELECT min(rowid) FROM NVTX_EVENTS WHERE eventType = 59)`,
+	"range ends early":     `UPDATE NVTX_EVENTS SET end = start - 5 WHERE rowid = (SELECT max(rowid) FROM NVTX_EVENTS WHERE eventType = 59)`,
+	"kernel ends early":    `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = start - 5 WHERE rowid = 100`,
+	"nodes nobody created": `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET graphNodeId = rowid WHERE rowid % 2 = 0`,
+	"kernel without call":  `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = 4000000000 WHERE rowid = 100`,
+	"two calls of an id":   `UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET correlationId = (SELECT correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE rowid = 7) WHERE rowid = 8`,
+	"start/end range":      `UPDATE NVTX_EVENTS SET eventType = 60 WHERE rowid = (SELECT max(rowid) FROM NVTX_EVENTS WHERE eventType = 59)`,
+	"open range":           `UPDATE NVTX_EVENTS SET end = NULL WHERE rowid = (SELECT min(rowid) FROM NVTX_EVENTS WHERE eventType = 59)`,
+	"two devices":          `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1 WHERE rowid > 2000`,
+	"calls at one moment":  `UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = (SELECT start FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE rowid = 7) WHERE rowid = 8`,
+	"no kernel":            `DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL`,
+}
+
+// changed is a copy of a file that SQLite itself has changed.
+func changed(t *testing.T, path, name, change string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), strings.NewReplacer(" ", "_", "/", "_").Replace(name)+".sqlite")
+	if err := os.WriteFile(copied, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := sqlite3.Open(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.Exec(change); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if conn.Changes() == 0 {
+		t.Fatalf("%s: nothing changed", name)
+	}
+	return copied
+}
+
 // TestWaysToTape: the result is the same whether a timeline comes to the tape in a flow or from
 // memory, and wherever the tape lies.
 func TestWaysToTape(t *testing.T) {
@@ -51,8 +96,14 @@ func TestWaysToTape(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	t.Setenv("TMPDIR", t.TempDir())
+	var paths []string
 	for _, fixture := range append(list, llmTimeline) {
-		path := unpacked(t, fixture)
+		paths = append(paths, unpacked(t, fixture))
+	}
+	for name, change := range oddTimelines {
+		paths = append(paths, changed(t, paths[len(list)], name, change)) // the session of an LLM
+	}
+	for _, path := range paths {
 		for name, o := range map[string]func(*Input){"default": func(*Input) {}, "whole": func(in *Input) { in.DefaultScope = false }} {
 			got := withTapes(t, path, o)
 			for _, way := range []string{"memory", "file"} {
@@ -62,7 +113,7 @@ func TestWaysToTape(t *testing.T) {
 				x, y := strings.Split(got["flow"], ","), strings.Split(got[way], ",")
 				for i := range min(len(x), len(y)) {
 					if x[i] != y[i] {
-						t.Errorf("%s, %s: a flow gives %s after %s, %s %s", filepath.Base(fixture), name, x[i], strings.Join(x[max(0, i-8):i], ","), way, y[i])
+						t.Errorf("%s, %s: a flow gives %s after %s, %s %s", filepath.Base(path), name, x[i], strings.Join(x[max(0, i-8):i], ","), way, y[i])
 						break
 					}
 				}

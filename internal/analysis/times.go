@@ -113,15 +113,14 @@ func (tr *timelineReader) openTimeline(ctx context.Context) (*tapedTimeline, []t
 	}
 	defer f.Close()
 	f.Workers = tr.in.Workers
-	at, tape, err := f.Tape(ctx, tr.store, nsys.TapeOptions{
-		Detect:   tr.in.DefaultScope && len(tr.in.Include) == 0,
-		Recalled: !tr.brief && len(startups(tr.in.Run)) > 0,
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if tape != nil && !noFlow {
-		return &tapedTimeline{t: at.Timeline(), at: at, recalled: at, tape: tape}, f.Lost(), nil
+	if earlier := !tr.brief && len(startups(tr.in.Run)) > 0; !earlier && !noFlow { // else CUDA graphs were captured in another window
+		at, tape, err := f.Tape(ctx, tr.store, tr.in.DefaultScope && len(tr.in.Include) == 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		if tape != nil {
+			return &tapedTimeline{t: at.Timeline(), at: at, recalled: at, tape: tape}, f.Lost(), nil
+		}
 	}
 	t, err := f.Timeline(ctx, nsys.Everything)
 	if err != nil {

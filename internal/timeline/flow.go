@@ -83,7 +83,7 @@ func (j *flowJoin) read() bool {
 		thread := j.a.t.Calls.sites[len(j.sites)].Thread
 		j.sites = append(j.sites, flowSite{j.live.sweep(thread), j.table(j.a.t.ThreadProcess(thread))})
 	}
-	if j.any && c.Start < j.began || c.End < c.Start {
+	if j.any && c.Start < j.began || c.End < c.Start || Endless(c.Start, c.End) {
 		j.broken = true
 		return false
 	}
@@ -275,12 +275,13 @@ func (t *launchTable) forget(page *launchPage) {
 }
 
 // flowOps visits the work of a flow and what is in memory by start, until visit says
-// false; false where kernels do not lie by start or end before that, or visit said so.
+// false; false where kernels do not lie by start, end before that or last longer than can be
+// told, or visit said so.
 // An Op, and the kernel in it, are valid until visit returns.
 func (t *Timeline) flowOps(f Flow, visit func(*Op) bool) bool {
 	ok, last := true, int64(math.MinInt64)
 	t.byStart(f, func(op *Op) bool {
-		ok = op.Start >= last && op.End >= op.Start && visit(op)
+		ok = op.Start >= last && op.End >= op.Start && !Endless(op.Start, op.End) && visit(op)
 		last = op.Start
 		return ok
 	})

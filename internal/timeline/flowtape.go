@@ -55,17 +55,17 @@ type flowTaper struct {
 	places   []uint32 // of ranges on the tape, by their place in liveRanges
 	sites    []*ThreadCalls
 	last     tapedWork
-	queue    uint32 // of the first piece
-	serial   uint32 // of the set of ranges around the last piece
-	any      bool   // there was one
-	captured func(process uint32, node int64) uint32
+	queue    uint32                                  // of the first piece
+	serial   uint32                                  // of the set of ranges around the last piece
+	any      bool                                    // there was one
+	captured func(process uint32, node int64) uint32 // nil where no node was captured
 }
 
-// capturePlaces finds in which place nodes of CUDA graphs were captured.
+// capturePlaces finds in which place nodes of CUDA graphs were captured; nil where none was.
 func (a *Attribution) capturePlaces(f Flow) func(process uint32, node int64) uint32 {
 	t := a.t
 	if len(t.GraphNodes) == 0 {
-		return func(uint32, int64) uint32 { return outside }
+		return nil
 	}
 	order := upTo(len(t.GraphNodes))
 	SortByStart(order, func(i uint32) int64 { return t.GraphNodes[i].Time })
@@ -177,7 +177,7 @@ func (w *flowTaper) takePiece(op *Op) bool {
 	w.a.t.describe(op, s)
 	switch op.Kind {
 	case OpKernel:
-		if node := op.kernel.GraphNode; node != 0 {
+		if node := op.kernel.GraphNode; node != 0 && w.captured != nil {
 			p.shape.Captured = w.captured(q.Process, node)
 		}
 		w.a.mainTimes.add(set.around.place, op.Start, op.End)

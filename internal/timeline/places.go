@@ -50,13 +50,6 @@ func (a *Attribution) KernelPlace(kernel int) uint32 {
 	return a.places.kernel.at(uint32(kernel))
 }
 
-// EachPlace visits the kernels in the order of the file, those in a row that were launched
-// in one place at once: from one kernel to before another.
-func (a *Attribution) EachPlace(visit func(from, to int, place uint32)) {
-	a.findPlaces()
-	a.places.kernel.each(0, a.places.kernel.n, visit)
-}
-
 // OpPlace is where any work was launched.
 func (a *Attribution) OpPlace(op Op) uint32 {
 	a.findPlaces()

@@ -103,6 +103,7 @@ const (
 	rangeRegion
 	rangeParent // how far before it the range around it is; 0 for none
 	rangeThread
+	rangeDomain
 	rangeColumns
 )
 
@@ -123,6 +124,7 @@ type taper struct {
 	lists   []uint32 // ranges around the work before, as around writes them
 	threads map[uint32]*ThreadCalls
 	ends    minHeap[rangeEnd] // of ranges, that come after the last start
+	over    bool              // a sum left the range of int64, and stays at its end
 }
 
 // A rangeEnd is when a range, by its place on the tape, ends.
@@ -174,7 +176,7 @@ func (w *taper) add(p *tapedWork) {
 		k.Min, k.Max = ns, ns
 	}
 	k.Launches++
-	k.NS += ns
+	accrue(&k.NS, ns, &w.over)
 	k.Min, k.Max = min(k.Min, ns), max(k.Max, ns)
 	k.Bytes += p.bytes
 	w.around(p.stacks, p.open)
@@ -276,6 +278,7 @@ func (w *taper) addRange(r *Range, region, parent uint32) {
 	t.Set(rangeRegion, int64(region))
 	t.Set(rangeParent, back)
 	t.Set(rangeThread, int64(r.Thread))
+	t.Set(rangeDomain, int64(r.Domain))
 	t.End()
 	if at := uint32(t.Len() - 1); r.End >= r.Start {
 		w.endRanges(r.Start)

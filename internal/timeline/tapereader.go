@@ -210,6 +210,9 @@ func (r *RangeReader) Parent(i uint32) uint32 {
 // Thread is the one that opened range i.
 func (r *RangeReader) Thread(i uint32) uint32 { return uint32(r.value(rangeThread, i)) }
 
+// Domain is that of range i: index into Timeline.Domains, or beyond where it is not known.
+func (r *RangeReader) Domain(i uint32) uint32 { return uint32(r.value(rangeDomain, i)) }
+
 // Payload is what is attached to a range; the zero value for nothing.
 func (t *Tape) Payload(of *Timeline, r uint32) (p Payload) {
 	if i, ok := t.payloads[r]; ok && int(i) < len(of.Payloads) {
@@ -243,10 +246,10 @@ func (r *BoundReader) Next() bool {
 // After goes to the first bound after a moment; false where there is none.
 func (r *BoundReader) After(moment int64) bool {
 	if r.at < 0 || r.at >= r.in.End || r.Time() > moment { // else it lies behind, as a rule close
-		r.at = max(0, r.in.Block(moment)*columns.BlockRows) - 1
-		if !r.Next() {
+		if r.at = max(0, r.in.Block(moment)*columns.BlockRows); r.at >= r.in.Len() {
 			return false
 		}
+		r.in.Seek(r.at)
 	}
 	for r.Time() <= moment {
 		if !r.Next() {
