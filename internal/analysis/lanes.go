@@ -276,7 +276,10 @@ func (tl *timed) workLanesBy(k *kinds, laneOf func(*timeline.WorkKind) *sharedLa
 	for i := range of {
 		of[i], titles[i] = laneOf(&tl.tape.Kinds[i]), tl.workTitle(k, &tl.tape.Kinds[i])
 	}
-	links := tl.callNumbers()
+	links, numbers := make([]uint32, len(of)), tl.callNumbers()
+	for i := range links {
+		links[i] = numbers[tl.tape.Kinds[i].Thread] + 1
+	}
 	var list []*lane
 	w := tl.tape.Work()
 	for w.Next() {
@@ -303,7 +306,7 @@ func (tl *timed) workLanesBy(k *kinds, laneOf func(*timeline.WorkKind) *sharedLa
 					e.start, e.end = in.Span()
 					e.end = max(e.start, e.end)
 					if call := in.Call(); call != timeline.None {
-						e.launch = links[tl.tape.Kinds[kind].Thread] + call + 1
+						e.launch = links[kind] + call
 					}
 					into[n] = e
 					n++
@@ -379,13 +382,13 @@ func (tl *timed) callLanes(group processGroup) (list []*lane) {
 			Lane:  Lane{Kind: "api", Label: fact.Stored{Fact: fact.New(laneCalls, numberOf("thread", tl.tid(th.Thread)))}, Group: name},
 			order: [4]int64{0, pid, int64(th.Thread)<<20 | 1<<19, 0}, busy: th.NS,
 		}
-		calls := th.Calls()
+		calls, link := th.Calls(), links[th.Thread]+1
 		l.laneEvents = laneEvents{n: th.Len(), before: th.Before, titles: titles, read: func(from int, into []laneEvent) int {
 			n := min(len(into), th.Len()-from)
 			for i := range into[:n] {
 				calls.Go(from + i)
 				start, end := calls.Span()
-				into[i] = laneEvent{start, max(start, end), calls.Site(), links[th.Thread] + uint32(from+i) + 1}
+				into[i] = laneEvent{start, max(start, end), calls.Site(), link + uint32(from+i)}
 			}
 			return n
 		}}

@@ -28,7 +28,8 @@ type flowJoin struct {
 	a     *Attribution
 	flow  Flow
 	live  *liveRanges
-	calls []FlowCall      // that the flow gave and nobody took yet
+	calls []FlowCall      // that the flow gave last
+	taken int             // of them
 	ended bool            // it has no more
 	times bool            // of calls are wanted
 	each  func(*FlowCall) // told of every call; nil for nobody
@@ -71,14 +72,14 @@ func (j *flowJoin) read() bool {
 	if j.broken {
 		return false
 	}
-	if len(j.calls) == 0 {
-		if j.calls = j.flow.NextCalls(); len(j.calls) == 0 {
+	if j.taken == len(j.calls) {
+		if j.calls, j.taken = j.flow.NextCalls(), 0; len(j.calls) == 0 {
 			j.ended = true
 			return false
 		}
 	}
-	c := &j.calls[0]
-	j.calls = j.calls[1:]
+	c := &j.calls[j.taken]
+	j.taken++
 	for int(c.Site) >= len(j.sites) {
 		thread := j.a.t.Calls.sites[len(j.sites)].Thread
 		j.sites = append(j.sites, flowSite{j.live.sweep(thread), j.table(j.a.t.ThreadProcess(thread))})
@@ -89,7 +90,9 @@ func (j *flowJoin) read() bool {
 	}
 	j.began, j.any = c.Start, true
 	site := &j.sites[c.Site]
-	j.live.readUntil(c.Start)
+	if c.Start >= j.live.in.start {
+		j.live.readUntil(c.Start)
+	}
 	set := site.sweep.around(c.Start, c.End)
 	number := uint32(0)
 	if j.number != nil {
@@ -184,8 +187,10 @@ func (j *flowJoin) launchOf(op *Op) (l launched, ok bool) {
 			if j.number != nil {
 				l.number = page.numbers[id]
 			}
-			j.live.holdSet(l.set)
-			j.live.releaseSet(j.last.set)
+			if l.set != j.last.set {
+				j.live.holdSet(l.set)
+				j.live.releaseSet(j.last.set)
+			}
 			j.last, j.lastID, j.lastFor, j.lastKnown = l, op.Correlation, process, true
 			return l, true
 		}

@@ -163,7 +163,7 @@ func (w *flowTaper) takePiece(op *Op) bool {
 	if !w.any {
 		w.queue = op.Queue
 	}
-	if !w.any || set.serial != w.serial {
+	if p.same = w.any && set.serial == w.serial; !p.same {
 		w.any, w.serial, p.stacks = true, set.serial, p.stacks[:0]
 		for _, r := range set.ranges {
 			p.stacks = append(p.stacks, w.places[r])

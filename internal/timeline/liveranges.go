@@ -153,6 +153,7 @@ type rangeReader struct {
 	next   func() []Range  // in the order of the file; none behind the last
 	rest   []Range         // that it gave and nobody took yet
 	same   []numberedRange // that start at once, the longest first; none behind the last
+	start  int64           // of these; the end of time where there is none
 	n      uint32          // that were read
 	broken bool            // ranges do not lie by start, or belong to no thread
 }
@@ -186,6 +187,9 @@ func (r *rangeReader) fill() {
 	}
 	if r.broken {
 		r.same = nil
+	}
+	if r.start = math.MaxInt64; len(r.same) > 0 {
+		r.start = r.same[0].Start
 	}
 	if len(r.same) > 1 {
 		slices.SortStableFunc(r.same, func(x, y numberedRange) int { return cmp.Compare(y.open(), x.open()) })

@@ -151,6 +151,7 @@ type tapedWork struct {
 	end    int64
 	stacks []uint32 // innermost range of each stack around the call, by their place on the tape
 	open   []uint32 // start/end ranges around it
+	same   bool     // both are those of the work before
 }
 
 // add takes the next piece of work.
@@ -179,7 +180,9 @@ func (w *taper) add(p *tapedWork) {
 	accrue(&k.NS, ns, &w.over)
 	k.Min, k.Max = min(k.Min, ns), max(k.Max, ns)
 	k.Bytes += p.bytes
-	w.around(p.stacks, p.open)
+	if !p.same || w.work.At() == 0 {
+		w.around(p.stacks, p.open)
+	}
 	t := w.work
 	t.Set(workStart, p.Start)
 	t.Set(workLength, p.End-p.Start)
@@ -343,14 +346,15 @@ func (a *Attribution) Tape(captured *Attribution, store *columns.Store) *Tape {
 			}
 		}
 		if call == None {
-			p.stacks, p.open, known = p.stacks[:0], p.open[:0], false
+			p.stacks, p.open, p.same, known = p.stacks[:0], p.open[:0], false, false
 			w.add(&p)
 			return true
 		}
 		c := t.Calls.At(call)
 		p.start, p.end, p.call = c.Start, c.End, int64(calls[call])
 		p.shape.Thread, p.shape.Region = c.Thread, a.callNode(call)
-		if state := a.state(call); !known || state != last {
+		state := a.state(call)
+		if p.same = known && state == last; !p.same {
 			known, last = true, state
 			p.stacks, p.open = p.stacks[:0], p.open[:0]
 			for _, r := range a.innermost(call) {
