@@ -150,7 +150,7 @@ func (p *painting) write() {
 		p.blocks = append(p.blocks, block{start: p.now.start})
 		p.pieces = append(p.pieces[:0], make([]byte, headBytes)...)
 	} else {
-		p.pieces = binary.AppendUvarint(p.pieces, uint64(length))
+		p.pieces = appendNumber(p.pieces, uint64(length))
 	}
 	switch {
 	case p.now.label != p.call:
@@ -311,6 +311,17 @@ func (r *pieceReader) next() bool {
 	return true
 }
 
+// appendNumber is binary.AppendUvarint, which is slower for pieces of some microseconds.
+func appendNumber(to []byte, n uint64) []byte {
+	switch {
+	case n < 1<<7:
+		return append(to, byte(n))
+	case n < 1<<14:
+		return append(to, byte(n)|0x80, byte(n>>7))
+	}
+	return binary.AppendUvarint(to, n)
+}
+
 // numbers reads what binary.AppendUvarint wrote.
 type numbers struct {
 	data []byte
@@ -319,11 +330,13 @@ type numbers struct {
 
 // number is the next one. The data is our own, so that it is whole.
 func (r *numbers) number() (n uint64) {
+	data, at := r.data, r.at
 	for shift := 0; ; shift += 7 {
-		b := r.data[r.at]
-		r.at++
+		b := data[at]
+		at++
 		n |= uint64(b&0x7f) << shift
 		if b < 0x80 {
+			r.at = at
 			return n
 		}
 	}

@@ -184,10 +184,26 @@ func (p *packed) value(row int) int64 {
 
 // unpack writes the numbers of the first rows.
 func (p *packed) unpack(to []int64) {
-	at := 0
-	for i := range to {
-		to[i] = p.least + int64(binary.LittleEndian.Uint64(p.data[at:at+8])&p.mask)
-		at += p.width
+	data, least, mask, at := p.data, p.least, p.mask, 0
+	switch width := p.width; width {
+	case 0:
+		for i := range to {
+			to[i] = least
+		}
+	case 1:
+		for i, b := range data[:len(to)] {
+			to[i] = least + int64(b)
+		}
+	case 4:
+		for i := range to {
+			to[i] = least + int64(binary.LittleEndian.Uint32(data[at:at+4]))
+			at += 4
+		}
+	default:
+		for i := range to {
+			to[i] = least + int64(binary.LittleEndian.Uint64(data[at:at+8])&mask)
+			at += width
+		}
 	}
 }
 
@@ -216,9 +232,12 @@ func (r *Reader) Len() int { return r.table.n }
 
 // Seek goes to the block of a row, which must be there.
 func (r *Reader) Seek(row int) {
-	if row >= r.First && row < r.End {
-		return
+	if row < r.First || row >= r.End {
+		r.seek(row)
 	}
+}
+
+func (r *Reader) seek(row int) {
 	t := r.table
 	block := row / BlockRows
 	data, room := t.blocks.Read(block, r.room)
