@@ -68,9 +68,9 @@ func (tr *timelineReader) groupKernels() {
 		}
 	}
 	times := make([]timeline.Sample, len(rows))
-	for w := tl.tape.Work(); w.Next(); {
-		if kind := w.Kind(); counted[kind] && tl.rowOf[kind] != noKernel {
-			times[tl.rowOf[kind]].Add(w.NS())
+	for i := range tl.tape.Kinds {
+		if counted[i] && tl.rowOf[i] != noKernel {
+			times[tl.rowOf[i]].Join(&tl.tape.Kinds[i].Durations)
 		}
 	}
 	for i := range rows {

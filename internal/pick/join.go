@@ -163,12 +163,11 @@ func (j *joiner) add() {
 		k := &j.l.kinds[i]
 		of[i] = j.accounts(k.place, k.group, &j.l.t.Queues[k.queue])
 	}
-	for r := j.l.reader(); r.next(); {
-		ns, accounts := r.ns(), of[r.kind()]
-		for a := range accounts {
-			accounts[a].add(ns)
+	j.l.eachDuration(func(kind uint32, ns, n int64) {
+		for a := range of[kind] {
+			of[kind][a].add(ns, n)
 		}
-	}
+	})
 }
 
 // An account is where launches of one group, place and queue are added up: a part
@@ -179,14 +178,14 @@ type account struct {
 	representatives []representative
 }
 
-// add enters a launch. A group that is left out of the reports is counted as cut.
-func (a *account) add(ns int64) {
+// add enters launches of one duration. A group that is left out of the reports is counted as cut.
+func (a *account) add(ns, n int64) {
 	if a.group == nil {
-		a.part.cut++
-		a.part.cutNS += ns
+		a.part.cut += int(n)
+		a.part.cutNS += n * ns
 		return
 	}
-	a.group.add(ns, a.representatives)
+	a.group.add(ns, n, a.representatives)
 }
 
 // accounts lists where launches of a group are added up.

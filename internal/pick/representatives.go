@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-
-	"github.com/deepprof/deepprof/internal/timeline"
 )
 
 // A group is kernel, grid and block, and its launches may still differ in work:
@@ -253,7 +251,10 @@ func (t *groupTimes) collect() {
 	for i, p := range l.at.Places() {
 		regions[i] = strings.Join(sorted(l.pathsOf(p.Own)), "\n")
 	}
-	samples, of := make([]timeline.Sample, len(keys)), make([][]int, len(l.kinds)) // keys by kind
+	counts, of := make([]map[int64]int, len(keys)), make([][]int, len(l.kinds)) // keys by kind
+	for k := range counts {
+		counts[k] = map[int64]int{}
+	}
 	for i := range l.kinds {
 		for k, key := range keys {
 			if l.kinds[i].group == key.group && (key.all || key.regions == regions[l.kinds[i].place]) {
@@ -261,18 +262,16 @@ func (t *groupTimes) collect() {
 			}
 		}
 	}
-	for r := l.reader(); r.next(); {
-		for _, k := range of[r.kind()] {
-			samples[k].Add(r.ns())
+	l.eachDuration(func(kind uint32, ns, n int64) {
+		for _, k := range of[kind] {
+			counts[k][ns] += int(n)
 		}
-	}
+	})
 	t.known, t.asked = map[timesKey][]lasting{}, nil
 	for k, key := range keys {
-		counts := map[int64]int{}
-		samples[k].Each(func(ns, n int64) { counts[ns] += int(n) })
 		list := []lasting{}
-		for _, ns := range slices.Sorted(maps.Keys(counts)) {
-			list = append(list, lasting{ns, counts[ns]})
+		for _, ns := range slices.Sorted(maps.Keys(counts[k])) {
+			list = append(list, lasting{ns, counts[k][ns]})
 		}
 		t.known[key] = list
 	}

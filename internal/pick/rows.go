@@ -100,6 +100,22 @@ func (r *launchReader) ns() int64 {
 // called is described with the columns; a tape is not asked for it.
 func (r *launchReader) called() int64 { return r.in.Value(launchCalled, r.at) }
 
+// eachDuration visits how long launches lasted, by the number of their kind, and how many of them
+// did: those of a tape are counted, those of rows come one by one.
+func (l *launchRows) eachDuration(visit func(kind uint32, ns, n int64)) {
+	if l.tape == nil {
+		for r := l.reader(); r.next(); {
+			visit(r.kind(), r.ns(), 1)
+		}
+		return
+	}
+	for i, kind := range l.ofTape {
+		if kind > 0 {
+			l.tape.Kinds[i].Durations.Each(func(ns, n int64) { visit(kind-1, ns, n) })
+		}
+	}
+}
+
 // value is what a row has in a column.
 func (l *launchRows) value(column, at int) int64 {
 	in, ok := l.random.Get().(*columns.Random)

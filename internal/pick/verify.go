@@ -129,9 +129,11 @@ func (v *verifier) index() {
 		}
 	}
 	lasted := make([]timeline.Sample, len(l.groups))
-	for r := l.reader(); r.next(); {
-		lasted[l.kinds[r.kind()].group].Add(r.ns())
-	}
+	l.eachDuration(func(kind uint32, ns, n int64) {
+		for range n {
+			lasted[l.kinds[kind].group].Add(ns)
+		}
+	})
 	for g := range l.groups {
 		v.medians[g] = lasted[g].LowerMedian()
 		k := l.groups[g].key

@@ -17,15 +17,15 @@ type weight struct {
 	ns    float64
 }
 
-// add enters a launch of ns, split among the counted launches that stand for it.
-func (g *groupSum) add(ns int64, representatives []representative) {
-	g.launches++
-	g.ns += ns
+// add enters n launches of ns each, split among the counted launches that stand for them.
+func (g *groupSum) add(ns, n int64, representatives []representative) {
+	g.launches += int(n)
+	g.ns += n * ns
 	weigh(representatives, ns, func(i int, part, times float64) {
-		g.by[i].times += part * times
-		g.by[i].ns += part * float64(ns)
+		g.by[i].times += part * times * float64(n)
+		g.by[i].ns += part * float64(n*ns)
 		if times != 1 {
-			g.scaledNS += ns
+			g.scaledNS += n * ns
 		}
 	})
 }

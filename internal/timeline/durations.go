@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// countFrom is from how many durations on equal ones are counted.
-	countFrom = 1 << 17
+	// countFrom is from how many durations on equal ones are counted, and how many are at once.
+	countFrom = 1 << 14
 	// pageSize is how many durations that follow each other, in ns, have their counts
 	// side by side.
 	pageSize = 1 << 12
@@ -21,6 +21,16 @@ const (
 type durationCounts struct {
 	pages []*[pageSize]uint32 // by duration over pageSize; nil where none is counted
 	used  int                 // pages that are there
+}
+
+func (c *durationCounts) clone() durationCounts {
+	out := durationCounts{slices.Clone(c.pages), c.used}
+	for i, page := range c.pages {
+		if page != nil {
+			out.pages[i] = new(*page)
+		}
+	}
+	return out
 }
 
 // open makes room for a duration, unless so few are known that a page takes more memory than

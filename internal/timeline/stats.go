@@ -13,7 +13,7 @@ import (
 // equally long again and again.
 // The zero value is empty. It is for one goroutine, the reading methods too.
 type Sample struct {
-	small   []uint32 // that are not counted
+	small   []uint32 // that are not counted, or not yet
 	counts  durationCounts
 	counted int     // durations in counts
 	tried   int     // durations that were left in small when they were last counted
@@ -35,17 +35,14 @@ func (s *Sample) Add(ns int64) {
 		s.wide = append(s.wide, ns)
 		return
 	}
-	if s.counts.add(uint32(ns), 1) {
-		s.counted++
-		return
-	}
 	s.small = append(s.small, uint32(ns))
 	if len(s.small) >= max(countFrom, 2*s.tried) {
 		s.count()
 	}
 }
 
-// count counts durations that are kept one by one so far.
+// count counts durations that are kept one by one so far: many at once take less time than one
+// after the other, since their counts lie close to each other.
 func (s *Sample) count() {
 	rest := s.small[:0]
 	for _, ns := range s.small {
@@ -56,11 +53,19 @@ func (s *Sample) count() {
 			rest = append(rest, ns)
 		}
 	}
-	s.small, s.tried = slices.Clone(rest), len(rest)
+	s.small, s.tried = rest, len(rest)
 }
 
 func (s *Sample) addSum(ns int64) {
 	accrue(&s.sum, ns, &s.over)
+}
+
+// settle counts what can be counted, after the last duration.
+func (s *Sample) settle() {
+	if len(s.small) >= pageSize {
+		s.count()
+		s.small = slices.Clone(s.small)
+	}
 }
 
 // merge adds all durations of o.
@@ -88,6 +93,15 @@ func (s *Sample) merge(o *Sample) {
 			s.counted += int(n)
 		})
 	}
+}
+
+// Join adds all durations of o, which stays as it is.
+func (s *Sample) Join(o *Sample) {
+	other := *o
+	if s.Len() == 0 {
+		other.small, other.wide, other.counts = slices.Clone(o.small), slices.Clone(o.wide), o.counts.clone()
+	}
+	s.merge(&other)
 }
 
 // Len is the number of durations.

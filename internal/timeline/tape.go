@@ -55,10 +55,11 @@ const LongNS = 1_000_000
 // counts 0.
 type WorkKind struct {
 	WorkShape
-	Launches int64 // at least one
-	NS       int64 // of them together
-	Min, Max int64
-	Bytes    int64 // that copies moved, and sets wrote, together
+	Launches  int64 // at least one
+	NS        int64 // of them together
+	Min, Max  int64
+	Bytes     int64  // that copies moved, and sets wrote, together
+	Durations Sample // of the launches; only Each and Join may be asked
 }
 
 // A WorkShape tells kinds apart.
@@ -124,7 +125,6 @@ type taper struct {
 	lists   []uint32 // ranges around the work before, as around writes them
 	threads map[uint32]*ThreadCalls
 	ends    minHeap[rangeEnd] // of ranges, that come after the last start
-	over    bool              // a sum left the range of int64, and stays at its end
 }
 
 // A rangeEnd is when a range, by its place on the tape, ends.
@@ -173,12 +173,7 @@ func (w *taper) add(p *tapedWork) {
 	ns := max(0, Since(p.Start, p.End))
 	number := w.kindOf(&p.shape)
 	k := &w.Kinds[number]
-	if k.Launches == 0 {
-		k.Min, k.Max = ns, ns
-	}
-	k.Launches++
-	accrue(&k.NS, ns, &w.over)
-	k.Min, k.Max = min(k.Min, ns), max(k.Max, ns)
+	k.Durations.Add(ns)
 	k.Bytes += p.bytes
 	if !p.same || w.work.At() == 0 {
 		w.around(p.stacks, p.open)
@@ -317,6 +312,11 @@ func (w *taper) finish() *Tape {
 		th := w.threads[number]
 		th.calls.Finish()
 		w.Threads = append(w.Threads, *th)
+	}
+	for i := range w.Kinds {
+		k := &w.Kinds[i]
+		k.Launches, k.NS, k.Min, k.Max = int64(k.Durations.Len()), k.Durations.Sum(), k.Durations.Min(), k.Durations.Max()
+		k.Durations.settle()
 	}
 	w.Devices, _ = w.devices.list()
 	return w.Tape
