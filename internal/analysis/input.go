@@ -70,6 +70,8 @@ type Input struct {
 	notChosen map[int]bool
 
 	Workers int // goroutines that read; 0 takes one per core
+	// Events asks for Overview.Detail, which a page needs and nothing else.
+	Events bool
 }
 
 // StageWork is what one pass of a stage has to do by the model's arithmetic.

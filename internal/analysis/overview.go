@@ -20,18 +20,17 @@ const (
 // what it returns waits for that, and puts the overview into the result.
 func (tr *timelineReader) drawOverview() (finish func()) {
 	o := Overview{StartNS: tr.tl.lo, EndNS: tr.tl.hi, Names: []string{}, Lanes: []Lane{}}
-	scope, cut := tr.tl.scopeSpan(), 0
+	scope, cut, part := tr.tl.scopeSpan(), 0, moment{}
 	drawn := make(chan struct{})
 	tr.store.Go(func() {
-		cut = o.draw(tr.tl.lanes(tr.kinds), scope)
+		cut, part = o.draw(tr.tl.lanes(tr.kinds), scope, tr.in.Events)
 		o.Counters = counterLanes(tr.tl.t, o.StartNS)
 		close(drawn)
 	})
 	return func() {
 		<-drawn
 		tr.made.Overview = o
-		if o.Detail != nil && o.Detail.Cut != (moment{}) {
-			part := o.Detail.Cut
+		if part != (moment{}) {
 			tr.notes.warn(eventsCut, fact.NS("ns", float64(part.end-part.start)), fact.NS("from", float64(part.start-o.StartNS)), fact.Count("most", maxDetail))
 		}
 		if cut > 0 {
@@ -40,15 +39,17 @@ func (tr *timelineReader) drawOverview() (finish func()) {
 	}
 }
 
-// draw makes the lanes of the most time and tells how many are left out.
-func (o *Overview) draw(lanes []*lane, scope moment) (cut int) {
+// draw makes the lanes of the most time, and tells how many are left out and which part of the
+// timeline has all events that a page can carry: zero where that is not less than what is to be
+// listed. Only with events it lists them.
+func (o *Overview) draw(lanes []*lane, scope moment, events bool) (cut int, part moment) {
 	if cut = len(lanes) - maxLanes; cut > 0 {
 		order := slices.Clone(lanes)
 		slices.SortStableFunc(order, func(x, y *lane) int { return cmp.Compare(y.busy, x.busy) })
 		lanes = slices.DeleteFunc(lanes, func(l *lane) bool { return slices.Contains(order[maxLanes:], l) })
 	}
 	if len(lanes) == 0 {
-		return cut
+		return cut, part
 	}
 	names := map[string]int{}
 	limits := shareBoxes(lanes)
@@ -56,10 +57,14 @@ func (o *Overview) draw(lanes []*lane, scope moment) (cut int) {
 	detail.link(lanes)
 	for i, l := range lanes {
 		o.Lanes = append(o.Lanes, l.draw(o, names, limits[i], scope))
-		detail.add(o, l, &o.Lanes[i])
+		if events {
+			detail.add(o, l, &o.Lanes[i])
+		}
 	}
-	o.Detail = &detail.Detail
-	return cut
+	if events {
+		o.Detail = &detail.Detail
+	}
+	return cut, detail.Cut
 }
 
 // scopeSpan is the scope from its first to its last moment; it is drawn finer.

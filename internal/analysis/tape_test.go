@@ -22,6 +22,7 @@ func withTapes(t *testing.T, path string, o func(*Input)) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		in.Events = true
 		o(&in)
 		old := columns.MostMemory
 		if way == "file" {

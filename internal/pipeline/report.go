@@ -71,6 +71,7 @@ func writeReport(ctx context.Context, j *job, step string) (capture.Outcome, err
 		in.Status = string(runs.StatusFailed)
 	}
 	in.Categories, in.DefaultScope, in.Preliminary = j.Categories, true, step == plan.StepFirstAnswer
+	in.Events = true
 	j.display.line(message.Phrase("report-reading"))
 	result, err := analysis.Analyze(ctx, in)
 	if ctx.Err() != nil {

@@ -79,6 +79,7 @@ func (a *Analysis) Do(ctx context.Context) (*Analyzed, error) {
 		}
 	}
 	made := &Analyzed{}
+	in.In.Events = !a.Print
 	if made.Result, err = in.Result(ctx, a.Categories); err != nil {
 		return nil, err
 	}
