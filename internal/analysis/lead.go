@@ -19,7 +19,7 @@ type Lead struct {
 // before.
 func (tl *timed) leadOf(ids []uint32, only workKey) *Lead {
 	windows, paintings := map[int][]moment{}, map[int]*painting{}
-	span := tl.spansOn(only.device, ids)
+	span, whole := tl.spansOn(only.device, ids), tl.single() && only.device < 0 // all work is that of the process
 	for _, id := range ids {
 		tl.eachOf(id, only, func(r *instance) {
 			opened, first, process := r.start, span(r.number), r.process
@@ -29,7 +29,11 @@ func (tl *timed) leadOf(ids []uint32, only workKey) *Lead {
 			if paintings[process] == nil {
 				paintings[process] = tl.painting(workKey{process, tl.oneDevice(ids, workKey{process, only.device})})
 			}
-			if since := paintings[process].idleSince(first.start, opened, tl.p.categories); since < first.start {
+			since := max(opened, tl.own.idle[r.number])
+			if !whole {
+				since = paintings[process].idleSince(first.start, opened, tl.p.categories)
+			}
+			if since < first.start {
 				windows[process] = append(windows[process], moment{since, first.start})
 			}
 		})

@@ -17,11 +17,14 @@ type ownWork struct {
 	// spans are empty for ranges without work, and of regions that it does not matter
 	// for.
 	spans []moment // of each range: from the first to the last of its work
+	// idle is, of each range with work, since when no kernel had run when its first work began:
+	// when that began where one still ran.
+	idle []int64
 }
 
 // collectOwn goes through all work once.
 func (tl *timed) collectOwn(wanted map[uint32]bool) {
-	tl.own = ownWork{work: map[uint32]*timeline.List{}, spans: make([]moment, tl.tape.RangeLen())}
+	tl.own = ownWork{work: map[uint32]*timeline.List{}, spans: make([]moment, tl.tape.RangeLen()), idle: make([]int64, tl.tape.RangeLen())}
 	ranges := tl.tape.Ranges()
 	keep := make([]bool, len(tl.regions)+1)
 	for id, yes := range wanted {
@@ -29,13 +32,15 @@ func (tl *timed) collectOwn(wanted map[uint32]bool) {
 	}
 	around := tl.tape.AroundWork(func(r uint32) bool { return keep[ranges.Region(r)] })
 	last := make([]int, len(tl.regions)+1) // piece of each region that was added last, from 1
+	ran := lastRun{at: math.MinInt64, until: tl.lo, ends: tl.lo}
 	for w := tl.tape.Work(); w.Next(); {
+		start, end := w.Span()
+		ran.add(start, end, tl.p.label[w.Kind()])
 		list := around(w)
 		if len(list) == 0 {
 			continue
 		}
 		i := w.At()
-		start, end := w.Span()
 		for _, r := range list {
 			id := ranges.Region(r)
 			if last[id] != i+1 {
@@ -45,8 +50,28 @@ func (tl *timed) collectOwn(wanted map[uint32]bool) {
 				tl.own.work[id].Add(uint32(i))
 				last[id] = i + 1
 			}
+			if tl.own.spans[r] == (moment{}) {
+				tl.own.idle[r] = min(start, ran.until)
+			}
 			tl.own.spans[r].hold(start, end)
 		}
+	}
+}
+
+// A lastRun knows until when kernels ran that began before a moment.
+type lastRun struct {
+	at    int64 // start of the work that came last
+	until int64 // latest end of the kernels that began before
+	ends  int64 // of all that came
+}
+
+// add takes the next work, by start.
+func (l *lastRun) add(start, end int64, label uint8) {
+	if start > l.at {
+		l.at, l.until = start, l.ends
+	}
+	if label != copyLabel && end > start {
+		l.ends = max(l.ends, end)
 	}
 }
 
