@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -163,13 +165,35 @@ type kind struct {
 
 // of asks the rules once for each name; it is for one goroutine.
 func (k *kinds) of(name string) kind {
-	if got, ok := k.known[name]; ok {
-		return got
+	got, ok := k.known[name]
+	if !ok {
+		got = k.ask(name)
+		k.known[name] = got
 	}
+	return got
+}
+
+func (k *kinds) ask(name string) kind {
 	got := kind{short: cxx.Short(name)}
 	got.category, got.rule = k.c.of(name, got.short)
-	k.known[name] = got
 	return got
+}
+
+// learn asks the rules for many names beside each other: everything else waits for that.
+func (k *kinds) learn(names []string) {
+	found, workers := make([]kind, len(names)), runtime.GOMAXPROCS(0)
+	var beside sync.WaitGroup
+	for w := range workers {
+		beside.Go(func() {
+			for i := w; i < len(names); i += workers {
+				found[i] = k.ask(names[i])
+			}
+		})
+	}
+	beside.Wait()
+	for i, name := range names {
+		k.known[name] = found[i]
+	}
 }
 
 // of gives the category of a kernel by its names, as an index into List, and

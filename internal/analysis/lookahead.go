@@ -5,9 +5,9 @@ import "slices"
 // A lookAhead is what the last steps ask of all launches. It is found beside the steps
 // before them, which change neither the timeline nor the kernels and regions of stages.
 type lookAhead struct {
-	done   chan struct{} // closed when the rest is known
-	chains foundChains
-	stages map[string]*stageLaunches // by name
+	haveChains, haveStages chan struct{} // closed when they are known
+	chains                 foundChains
+	stages                 map[string]*stageLaunches // by name
 }
 
 // stageLaunches are what all launches tell of a stage.
@@ -16,19 +16,32 @@ type stageLaunches struct {
 	others []otherCall
 }
 
-// lookAhead begins to look where one process on one device did all work: for others,
+// lookForChains begins to look where one process on one device did all work: for others,
 // paintings are made as they are asked for.
-func (tr *timelineReader) lookAhead() {
-	if !tr.tl.single() {
+func (tr *timelineReader) lookForChains() {
+	if tr.brief || !tr.tl.single() {
 		return
 	}
-	ahead := &lookAhead{done: make(chan struct{}), stages: map[string]*stageLaunches{}}
+	ahead := &lookAhead{haveChains: make(chan struct{}), haveStages: make(chan struct{}), stages: map[string]*stageLaunches{}}
 	// Later steps append kernels, and write other fields of both.
 	tl, kernels, stages := tr.tl.aside(), slices.Clone(tr.made.Kernels), slices.Clone(tr.made.Stages)
-	tr.tl.ahead = ahead
 	tr.store.Go(func() {
-		defer close(ahead.done)
+		defer close(ahead.haveChains)
 		ahead.chains = (&savings{th: tr.th, res: &Result{Kernels: kernels, Stages: stages}, tl: tl}).chains()
+	})
+	tr.tl.ahead = ahead
+}
+
+// lookAtStages goes on with the launches of stages once the scope is known.
+func (tr *timelineReader) lookAtStages() {
+	ahead := tr.tl.ahead
+	if ahead == nil {
+		return
+	}
+	tl, stages := tr.tl.aside(), slices.Clone(tr.made.Stages)
+	tl.ahead = nil
+	tr.store.Go(func() {
+		defer close(ahead.haveStages)
 		st := newStageClock(stages, tl, selfTimes{})
 		for i := range stages {
 			s := &stages[i]
@@ -50,7 +63,7 @@ func (tl *timed) lookedAt(s *Stage) *stageLaunches {
 	if tl.ahead == nil {
 		return nil
 	}
-	<-tl.ahead.done
+	<-tl.ahead.haveStages
 	return tl.ahead.stages[s.Name]
 }
 
@@ -59,6 +72,6 @@ func (sv *savings) foundChains() foundChains {
 	if sv.tl.ahead == nil {
 		return sv.chains()
 	}
-	<-sv.tl.ahead.done
+	<-sv.tl.ahead.haveChains
 	return sv.tl.ahead.chains
 }

@@ -124,9 +124,13 @@ func (tr *timelineReader) newTimed(p *tapedTimeline) *timed {
 
 // labels are the categories of kinds of work.
 func (tl *timed) labels() []uint8 {
-	byFunction := make([]uint8, len(tl.t.Functions))
+	names, byFunction := make([]string, len(tl.t.Functions)), make([]uint8, len(tl.t.Functions))
 	for i, f := range tl.t.Functions {
-		byFunction[i] = uint8(tl.kinds.of(fullName(tl.t, f)).category)
+		names[i] = fullName(tl.t, f)
+	}
+	tl.kinds.learn(names)
+	for i, name := range names {
+		byFunction[i] = uint8(tl.kinds.of(name).category)
 	}
 	labels := make([]uint8, len(tl.tape.Kinds))
 	for i := range labels {

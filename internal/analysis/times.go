@@ -171,7 +171,7 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, p *tapedTimeline) er
 		tr.made.Steps = tr.findSteps()
 		drawn = tr.drawOverview() // beside the other steps
 	}
-	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.splitTotals, drawn, tr.sortLaunches, tr.pickStages, tr.findTypical, tr.sumScope} {
+	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.splitTotals, drawn, tr.sortLaunches, tr.pickStages, tr.lookForChains, tr.findTypical, tr.sumScope, tr.lookAtStages} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -179,9 +179,6 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, p *tapedTimeline) er
 	}
 	if tr.tl.tape.WorkLen() == 0 {
 		tr.withoutSplits()
-	}
-	if !tr.brief {
-		tr.lookAhead()
 	}
 	return nil
 }
