@@ -55,7 +55,7 @@ type piece struct {
 }
 
 const (
-	stride     = 128     // pieces of a block, of which the last one of a painting may have fewer
+	stride     = 256     // pieces of a block, of which the last one of a painting may have fewer
 	few        = 16      // blocks for which sums are kept once
 	spaceBytes = 1 << 16 // of blocks that are kept together
 )

@@ -10,7 +10,8 @@ import (
 // FlowTape writes the kernels, calls and ranges of a flow to tape, with all other work of t;
 // false where they must be in memory, or where more than one process or device did the work.
 // What is asked of single kernels, calls or ranges of the attribution by their number cannot be
-// answered, nor sums of regions by device or process. t has neither of them afterwards.
+// answered, nor sums of regions by device or process. t has none of them afterwards, nor copies
+// and sets.
 func (t *Timeline) FlowTape(f Flow, store *columns.Store) (*Attribution, *Tape, bool) {
 	a, ok := t.attributeRanges(f.Ranges())
 	if !ok {
@@ -39,8 +40,9 @@ func (t *Timeline) FlowTape(f Flow, store *columns.Store) (*Attribution, *Tape, 
 	slices.SortFunc(w.stepRows, byStart)
 	slices.SortFunc(w.Long, byStart)
 	w.Steps = Steps(w.stepRows)
-	t.Ranges, t.KernelsByStart = nil, true
-	return a, w.finish(), true
+	tape := w.finish()
+	t.Ranges, t.Copies, t.Sets, t.KernelsByStart = nil, nil, nil, true
+	return a, tape, true
 }
 
 // A flowTaper writes a flow to tape, and sums up its regions meanwhile.
