@@ -36,6 +36,7 @@ type Tape struct {
 	payloads                       map[uint32]uint32 // index into Timeline.Payloads, by range; those that have one
 	order                          []uint32          // of each kernel in the order of the file: its place; nil where they lie by start
 	before                         []uint32          // kernels before each block of work
+	endless                        bool              // some work is Endless, so that its length is not told by the column
 }
 
 // ThreadCalls are the CUDA calls of a thread.
@@ -170,6 +171,7 @@ func (w *taper) add(p *tapedWork) {
 		w.Sets++
 	}
 	w.devices.add(p.Op)
+	w.endless = w.endless || Endless(p.Start, p.End)
 	ns := max(0, Since(p.Start, p.End))
 	number := w.kindOf(&p.shape)
 	k := &w.Kinds[number]

@@ -14,6 +14,7 @@ type WorkReader struct {
 	in       columns.Reader
 	launches columns.Reader
 	kinds    []WorkKind
+	endless  bool   // as of the tape
 	at       int    // the piece that it is at; -1 before the first
 	kind     uint32 // of the piece
 
@@ -25,7 +26,7 @@ type WorkReader struct {
 
 // Work is a reader before the first piece.
 func (t *Tape) Work() *WorkReader {
-	return &WorkReader{in: t.work.Reader(), launches: t.launches.Reader(), kinds: t.Kinds, at: -1}
+	return &WorkReader{in: t.work.Reader(), launches: t.launches.Reader(), kinds: t.Kinds, endless: t.endless, at: -1}
 }
 
 // WorkLen is how many pieces of work there are.
@@ -66,7 +67,12 @@ func (r *WorkReader) Span() (start, end int64) {
 }
 
 // NS is how long the piece ran, ns; 0 where it ends before it starts.
-func (r *WorkReader) NS() int64 { return max(0, r.in.Value(workLength, r.at)) }
+func (r *WorkReader) NS() int64 {
+	if r.endless {
+		return max(0, Since(r.Span()))
+	}
+	return max(0, r.in.Value(workLength, r.at))
+}
 
 // Kind is the number of the piece's kind.
 func (r *WorkReader) Kind() uint32 { return r.kind }

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"math"
 	"testing"
 
 	"github.com/deepprof/deepprof/internal/columns"
@@ -46,6 +47,22 @@ func TestBoundsAfter(t *testing.T) {
 			if got, want := b.Time(), after(moment); got != want {
 				t.Errorf("%v: the bound after %d is at %d, want %d", order, moment, got, want)
 			}
+		}
+	}
+}
+
+// TestEndlessWork: work whose length does not fit in 64 bits lasts as long as can be told, and
+// none where it ends before it starts.
+func TestEndlessWork(t *testing.T) {
+	const far = 9_000_000_000_000_000_000
+	tl := parse(t, "")
+	tl.Queues, tl.Functions, tl.Configs = []Queue{{}}, []Function{{}}, []LaunchConfig{{}}
+	tl.Kernels = []Kernel{{Start: -far, End: far}, {Start: 5, End: 12}, {Start: 7, End: 6}, {Start: far, End: -far}}
+	a := tl.Attribute()
+	w := a.Tape(a, nil).Work()
+	for i, want := range []int64{math.MaxInt64, 7, 0, 0} {
+		if !w.Next() || w.NS() != want {
+			t.Errorf("kernel %d lasts %d ns, want %d", i, w.NS(), want)
 		}
 	}
 }
