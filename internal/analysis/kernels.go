@@ -128,9 +128,10 @@ func histogram(ns *timeline.Sample) *Histogram {
 		return nil
 	}
 	bins := min(20, max(5, int(math.Sqrt(float64(ns.Len())))))
-	bins = int(min(int64(bins), high-low))
+	span := timeline.Since(low, high) // one that 64 bits cannot tell is cut short
+	bins = int(min(int64(bins), span))
 	h := &Histogram{Counts: make([]int64, bins)}
-	width := float64(high-low) / float64(bins)
+	width := float64(span) / float64(bins)
 	for i := range bins {
 		h.Bounds = append(h.Bounds, math.Round(float64(low)+float64(i)*width))
 	}
