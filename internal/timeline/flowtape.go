@@ -23,10 +23,7 @@ func (t *Timeline) FlowTape(f Flow, store *columns.Store) (*Attribution, *Tape, 
 	j := newFlowJoin(a, f)
 	w := &flowTaper{captured: captured, taper: newTaper(a, store), join: j, uses: &flowUses{a: a}, busy: &flowBusy{t: t, live: j.live}}
 	w.sums = [2]*regionSums{a.regionSums(&Query{}), a.regionSums(&Query{Grouped: true})}
-	w.steps = make([]bool, len(a.nodes))
-	for id := range w.steps {
-		w.steps[id] = a.isStep(uint32(id))
-	}
+	w.steps = a.stepRegions()
 	j.times, j.number = true, w.call
 	j.live.opened, j.live.closed = w.opened, w.closed
 	if ok = t.flowOps(f, w.takePiece); !ok || !j.finish() {
@@ -52,7 +49,7 @@ type flowTaper struct {
 	uses     *flowUses
 	busy     *flowBusy
 	sums     [2]*regionSums // by path, and by group
-	steps    []bool         // by region: its ranges are steps
+	steps    []bool         // as stepRegions tells
 	stepRows []RangeRow
 	places   []uint32 // of ranges on the tape, by their place in liveRanges
 	sites    []*ThreadCalls
@@ -112,7 +109,7 @@ func (w *flowTaper) closed(r uint32) {
 	for _, sums := range w.sums {
 		sums.add(r, a.rangeNumber[r], use, busy, nil)
 	}
-	step := w.steps[a.rangeNode[r]]
+	step := a.isStep(w.steps, r)
 	if !step && len(a.t.Samples) == 0 {
 		return
 	}

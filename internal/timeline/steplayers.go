@@ -48,27 +48,34 @@ var firstIndex = regexp.MustCompile(`^.*?\.\d+`)
 
 // stepRows are the steps of a timeline.
 func (a *Attribution) stepRows() []StepRow {
-	steps, any := make([]bool, len(a.nodes)), false
-	for id := range steps {
-		steps[id] = a.isStep(uint32(id))
-		any = any || steps[id]
-	}
-	if !any { // most timelines: to measure takes long
+	steps := a.stepRegions()
+	if !slices.Contains(steps, true) { // most timelines: to measure takes long
 		return nil
 	}
-	return Steps(a.rangeRows(Query{}, func(i int) bool { return steps[a.rangeNode[i]] }).Rows)
+	return Steps(a.rangeRows(Query{}, func(i int) bool { return a.isStep(steps, uint32(i)) }).Rows)
 }
 
-// isStep tells whether the ranges of a region are steps, as Steps does.
-func (a *Attribution) isStep(region uint32) bool {
-	if region == 0 {
-		return false
+// stepRegions tells of each region whether its ranges are steps, as Steps does. The ranges of a
+// folded region have names of their own: some of them may be.
+func (a *Attribution) stepRegions() []bool {
+	steps := make([]bool, len(a.nodes))
+	for id := 1; id < len(a.nodes); id++ {
+		name := a.nodeName(uint32(id))
+		steps[id] = a.nodes[id].key.folded || stepNamed(name) || slices.Contains(detectedSteps, name) && a.nodeDomain(uint32(id)) == DetectedDomain
 	}
-	name := a.nodeName(region)
-	if _, known := engine.ParseStep(name); known {
-		return true
-	}
-	return stepName.MatchString(name) || slices.Contains(detectedSteps, name) && a.nodeDomain(region) == DetectedDomain
+	return steps
+}
+
+// stepNamed tells whether a name is that of a step which the program opened.
+func stepNamed(name string) bool {
+	_, known := engine.ParseStep(name)
+	return known || IsStep(name)
+}
+
+// isStep tells whether a range is a step; steps are those of stepRegions.
+func (a *Attribution) isStep(steps []bool, r uint32) bool {
+	region := a.rangeNode[r]
+	return steps[region] && (!a.nodes[region].key.folded || stepNamed(a.t.Name(a.t.Ranges[r].Name)))
 }
 
 // StepLayers finds the layers of the kernels of a tape and the steps that they are in; nil
@@ -178,11 +185,7 @@ func (t *Tape) StepOf(a *Attribution) func(*WorkReader) int {
 	for n := range t.Steps {
 		starts[t.Steps[n].StartNS] = n
 	}
-	steps := make([]bool, len(a.nodes)) // regions of steps
-	for id := range steps {
-		steps[id] = a.isStep(uint32(id))
-	}
-	ranges := t.Ranges()
+	steps, ranges := a.stepRegions(), t.Ranges()
 	around := t.AroundWork(func(r uint32) bool { return steps[ranges.Region(r)] })
 	turn, step := -1, -1
 	return func(w *WorkReader) int {
