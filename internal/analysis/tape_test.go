@@ -62,6 +62,7 @@ var oddTimelines = map[string]string{
 	"two devices":          `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1 WHERE rowid > 2000`,
 	"calls at one moment":  `UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = (SELECT start FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE rowid = 7) WHERE rowid = 8`,
 	"no kernel":            `DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL`,
+	"call of a program":    `INSERT INTO PROCESSES SELECT globalPid + 16777216, pid + 1, 'other' FROM PROCESSES; UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET globalTid = globalTid + 16777216 WHERE rowid = 1`,
 }
 
 // changed is a copy of a file that SQLite itself has changed.

@@ -170,6 +170,11 @@ func (b *builder) processNames(ctx context.Context) error {
 	for _, global := range b.processes.list {
 		b.t.Processes = append(b.t.Processes, timeline.Process{Global: global, PID: timeline.PIDOf(global)})
 	}
+	return b.nameProcesses(ctx, b.text)
+}
+
+// nameProcesses names the processes that have no name yet; number gives that of a text.
+func (b *builder) nameProcesses(ctx context.Context, number func(text string) timeline.StringID) error {
 	_, err := scanTable(ctx, b.f, processLayout, 1, func(_ *struct{}, r row) bool {
 		if !r.whole(0) {
 			return false
@@ -179,7 +184,7 @@ func (b *builder) processNames(ctx context.Context) error {
 			return true
 		}
 		if text := r.text(2); text != "" && b.t.Processes[i].Name == 0 {
-			b.t.Processes[i].Name = b.text(text)
+			b.t.Processes[i].Name = number(text)
 		}
 		return true
 	})

@@ -25,7 +25,8 @@ func (f *File) Tape(ctx context.Context, store *columns.Store, detect bool) (at 
 		if l.b.first <= l.b.last {
 			t.Session.FirstNS, t.Session.LastNS = l.b.first, l.b.last
 		}
-		return l.nameFunctions(ctx) == nil
+		// Some processes may have come up with the calls and kernels.
+		return l.nameFunctions(ctx) == nil && l.b.nameProcesses(ctx, l.text) == nil
 	})
 	if err != nil || !ok {
 		return nil, nil, err
