@@ -152,6 +152,29 @@ func (l *sharedLane) count(row int, has func(row int) bool) int {
 	return n
 }
 
+// threadOrder numbers threads for lanes, whichever way the timeline was read: those that captured
+// CUDA graphs, then those that made calls, in the order of their first, and then the others.
+func (tl *timed) threadOrder() func(thread uint32) int64 {
+	order := map[uint32]int64{}
+	add := func(thread uint32) {
+		if _, known := order[thread]; !known {
+			order[thread] = int64(len(order))
+		}
+	}
+	for i := range tl.t.GraphNodes {
+		add(tl.t.GraphNodes[i].Thread)
+	}
+	for i := range tl.tape.Threads {
+		add(tl.tape.Threads[i].Thread)
+	}
+	return func(thread uint32) int64 {
+		if at, ok := order[thread]; ok {
+			return at
+		}
+		return int64(len(order)) + int64(thread)
+	}
+}
+
 // rangeLanes has a lane for each thread, domain, kind of range and depth. Ranges in no region
 // have none.
 func (tl *timed) rangeLanes(group processGroup) []*lane {
@@ -159,7 +182,7 @@ func (tl *timed) rangeLanes(group processGroup) []*lane {
 		thread uint32
 		class  rangeClass
 	}
-	found := map[key]*sharedLane{}
+	found, order := map[key]*sharedLane{}, tl.threadOrder()
 	return tl.rangeLanesBy(func(region, thread, domain uint32) *sharedLane {
 		r := &tl.regions[region-1]
 		class := rangeClass{domain, r.Kind, r.Depth}
@@ -168,7 +191,7 @@ func (tl *timed) rangeLanes(group processGroup) []*lane {
 			name, pid := group(tl.t.ThreadProcess(thread))
 			l = &sharedLane{lane: &lane{
 				Lane:  Lane{Kind: "nvtx", Label: tl.rangeLabel(class, thread), Group: name, Depth: class.depth},
-				order: [4]int64{0, pid, int64(thread)<<20 | int64(class.domain)<<1 | int64(class.kind), int64(class.depth)},
+				order: [4]int64{0, pid, order(thread)<<20 | int64(class.domain)<<1 | int64(class.kind), int64(class.depth)},
 			}}
 			found[key{thread, class}] = l
 		}
@@ -370,7 +393,7 @@ func (tl *timed) workLane(q *timeline.Queue, kind string, group processGroup) *l
 
 // callLanes has a lane for each thread that made calls.
 func (tl *timed) callLanes(group processGroup) (list []*lane) {
-	t, links, sites := tl.t, tl.callNumbers(), tl.t.Calls.Sites()
+	t, links, sites, order := tl.t, tl.callNumbers(), tl.t.Calls.Sites(), tl.threadOrder()
 	titles := func(site uint32) title { return title{name: t.Name(sites[site].Name)} }
 	for i := range tl.tape.Threads {
 		th := &tl.tape.Threads[i]
@@ -380,7 +403,7 @@ func (tl *timed) callLanes(group processGroup) (list []*lane) {
 		name, pid := group(t.ThreadProcess(th.Thread))
 		l := &lane{
 			Lane:  Lane{Kind: "api", Label: fact.Stored{Fact: fact.New(laneCalls, numberOf("thread", tl.tid(th.Thread)))}, Group: name},
-			order: [4]int64{0, pid, int64(th.Thread)<<20 | 1<<19, 0}, busy: th.NS,
+			order: [4]int64{0, pid, order(th.Thread)<<20 | 1<<19, 0}, busy: th.NS,
 		}
 		calls, link := th.Calls(), links[th.Thread]+1
 		l.laneEvents = laneEvents{n: th.Len(), before: th.Before, titles: titles, read: func(from int, into []laneEvent) int {

@@ -173,9 +173,16 @@ func (tl *timed) stepLanes() (list []*lane) {
 		steps.busy += max(0, s.Steps[i].StepNS)
 	}
 	list = append(list, steps)
+	turn := map[uint32]int64{} // of queues, by their first kernel
+	for i := range tl.tape.Kinds {
+		k := &tl.tape.Kinds[i]
+		if _, known := turn[k.Queue]; !known && k.Kind == timeline.OpKernel {
+			turn[k.Queue] = int64(len(turn))
+		}
+	}
 	for q, pieces := range s.Queues {
 		queue := &tl.t.Queues[q]
-		l := &lane{Lane: Lane{Kind: "layer", Label: streamLabel(laneLayers, queue), Group: model}, of: streamLabel(laneStream, queue).Fact, order: [4]int64{2, 1, int64(q)}}
+		l := &lane{Lane: Lane{Kind: "layer", Label: streamLabel(laneLayers, queue), Group: model}, of: streamLabel(laneStream, queue).Fact, order: [4]int64{2, 1, turn[q]}}
 		piece := pieces.Reader()
 		l.laneEvents = listed(pieces.Len(), func(i int) moment { p := piece(i); return forward(p.Start, p.End) },
 			func(i int) uint32 { return uint32(piece(i).Layer) },

@@ -63,6 +63,8 @@ var oddTimelines = map[string]string{
 	"calls at one moment":  `UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = (SELECT start FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE rowid = 7) WHERE rowid = 8`,
 	"no kernel":            `DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL`,
 	"call of a program":    `INSERT INTO PROCESSES SELECT globalPid + 16777216, pid + 1, 'other' FROM PROCESSES; UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET globalTid = globalTid + 16777216 WHERE rowid = 1`,
+	"call of a thread":     `UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET globalTid = globalTid + 1 WHERE rowid = 1`,
+	"two streams":          `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId = streamId + rowid % 3`,
 }
 
 // changed is a copy of a file that SQLite itself has changed.

@@ -3,7 +3,6 @@ package timeline
 import (
 	"cmp"
 	"encoding/binary"
-	"maps"
 	"math"
 	"slices"
 
@@ -21,7 +20,7 @@ type Tape struct {
 	Devices []DeviceInfo
 	// Kernels, Graphs, Copies and Sets count the work.
 	Kernels, Graphs, Copies, Sets int
-	// Threads made calls, in the order of their numbers.
+	// Threads made calls, in the order of their first.
 	Threads []ThreadCalls
 	// Steps are those of the timeline, as Steps lists them.
 	Steps []StepRow
@@ -310,10 +309,12 @@ func (w *taper) finish() *Tape {
 	w.work.Finish()
 	w.launches.Finish()
 	w.ranges.Finish()
-	for _, number := range slices.Sorted(maps.Keys(w.threads)) {
-		th := w.threads[number]
-		th.calls.Finish()
-		w.Threads = append(w.Threads, *th)
+	for i := range w.a.t.Calls.sites {
+		if th := w.threads[w.a.t.Calls.sites[i].Thread]; th != nil {
+			delete(w.threads, th.Thread)
+			th.calls.Finish()
+			w.Threads = append(w.Threads, *th)
+		}
 	}
 	for i := range w.Kinds {
 		k := &w.Kinds[i]
