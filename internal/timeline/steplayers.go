@@ -111,7 +111,7 @@ func (t *Tape) StepLayers(a, recalled *Attribution) *StepLayers {
 			out.Queues[queue] = pieces
 		}
 		start, end := w.Span()
-		pieces.Add(LayerPiece{Step: step(w), Layer: numbers[kind] - 1, Start: start, End: max(start, end), NS: max(0, Since(start, end))})
+		pieces.Add(LayerPiece{Step: step(w), Layer: numbers[kind] - 1, Start: start, End: end, NS: max(0, Since(start, end))})
 	}
 	for _, pieces := range out.Queues {
 		pieces.Finish()
@@ -135,12 +135,14 @@ func NewLayerPieces(store *columns.Store) *LayerPieces {
 }
 
 // Add takes the next work, which joins the piece before where that is of the same layer and step.
+// Work that ends before it starts makes no piece longer.
 func (p *LayerPieces) Add(work LayerPiece) {
 	if p.any && p.last.Layer == work.Layer && p.last.Step == work.Step {
 		p.last.End, p.last.NS = max(p.last.End, work.End), p.last.NS+work.NS
 		return
 	}
 	p.put()
+	work.End = max(work.Start, work.End)
 	p.last, p.any = work, true
 }
 

@@ -36,3 +36,23 @@ func TestDeepSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestBackwardLayerWork: a kernel that ends before it starts does not lengthen its layer.
+func TestBackwardLayerWork(t *testing.T) {
+	tl := parse(t, `call 1.1 launch 10 20 1
+		call 1.1 launch 30 40 2
+		kernel 1 k 100 200 1
+		kernel 1 k 300 150 2`)
+	tl.Names = append(tl.Names, "decode", "step", "layers.0")
+	for i := range StringID(3) {
+		tl.Ranges = append(tl.Ranges, Range{Start: int64(i), End: 90 - int64(i), Name: StringID(len(tl.Names)) - 3 + i, Thread: 0, EndThread: None, Payload: None})
+	}
+	a := tl.Attribute()
+	s := a.Tape(a, nil).StepLayers(a, a)
+	if len(s.Queues) != 1 || s.Queues[0].Len() != 1 {
+		t.Fatalf("pieces %+v", s)
+	}
+	if p := s.Queues[0].Reader()(0); p.Start != 100 || p.End != 200 || p.NS != 100 {
+		t.Errorf("the layer is %+v", p)
+	}
+}
