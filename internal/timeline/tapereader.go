@@ -232,6 +232,9 @@ func (t *Tape) Payload(of *Timeline, r uint32) (p Payload) {
 type BoundReader struct {
 	in columns.Reader
 	at int
+
+	after int64 // moment that After was asked for last
+	asked bool  // it was
 }
 
 // Bounds is a reader before the first bound.
@@ -251,7 +254,12 @@ func (r *BoundReader) Next() bool {
 
 // After goes to the first bound after a moment; false where there is none.
 func (r *BoundReader) After(moment int64) bool {
-	if r.at < 0 || r.at >= r.in.End || r.Time() > moment { // else it lies behind, as a rule close
+	goesOn := r.asked && moment >= r.after // no bound lies between that moment and where it is, as a rule close
+	r.after, r.asked = moment, true
+	if goesOn && r.at >= r.in.Len() {
+		return false
+	}
+	if !goesOn {
 		if r.at = max(0, r.in.Block(moment)*columns.BlockRows); r.at >= r.in.Len() {
 			return false
 		}
