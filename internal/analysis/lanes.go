@@ -211,13 +211,16 @@ type rangeClass struct {
 func (tl *timed) rangeLanesBy(laneOf func(region, thread, domain uint32) *sharedLane) []*lane {
 	type key struct{ region, thread, domain uint32 }
 	var known timeline.Memo[key, *sharedLane]
-	in := tl.tape.Ranges()
+	in, only := tl.tape.Ranges(), make([]onlyLane, len(tl.regions)+1)
 	of := func(row int) *sharedLane {
-		k := key{in.Region(uint32(row)), in.Thread(uint32(row)), in.Domain(uint32(row))}
-		if k.region == 0 {
-			return nil
+		region := in.Region(uint32(row))
+		if region == 0 || only[region].settled {
+			return only[region].lane
 		}
-		return known.At(k.region, k, func() *sharedLane { return laneOf(k.region, k.thread, k.domain) })
+		k := key{region, in.Thread(uint32(row)), in.Domain(uint32(row))}
+		l := known.At(region, k, func() *sharedLane { return laneOf(region, k.thread, k.domain) })
+		only[region].add(l)
+		return l
 	}
 	titles := func(region uint32) title { return title{name: tl.regions[region-1].Name} }
 	var list []*lane
@@ -252,7 +255,23 @@ func (tl *timed) rangeLanesBy(laneOf func(region, thread, domain uint32) *shared
 		m := forward(in.Span(uint32(row)))
 		l.add(row, m.end-m.start)
 	}
+	for region := range only {
+		only[region].settled = !only[region].several
+	}
 	return list
+}
+
+// An onlyLane is the lane of all ranges of a region, where they have one: once settled, the rest
+// of a range need not be looked at.
+type onlyLane struct {
+	lane                    *sharedLane
+	known, several, settled bool
+}
+
+// add takes the lane of a range.
+func (o *onlyLane) add(l *sharedLane) {
+	o.several = o.several || o.known && o.lane != l
+	o.lane, o.known = l, true
 }
 
 // rangeLabel names the lane of ranges: their domain, where that is not the default one, and
