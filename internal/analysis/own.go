@@ -83,13 +83,14 @@ func (m *moment) hold(start, end int64) {
 	m.start, m.end = min(m.start, start), max(m.end, end)
 }
 
-// spansOn are the spans of ranges by the work of one device, of all where it is
+// spansOn are the spans of the ranges of regions by the work of one device, of all where it is
 // negative.
 func (tl *timed) spansOn(device int, ids []uint32) func(r uint32) moment {
 	if device < 0 {
 		return func(r uint32) moment { return tl.own.spans[r] }
 	}
-	spans, around := map[uint32]moment{}, tl.tape.AroundWork(func(uint32) bool { return true })
+	spans, ranges := map[uint32]moment{}, tl.tape.Ranges()
+	around := tl.tape.AroundWork(func(r uint32) bool { return slices.Contains(ids, ranges.Region(r)) })
 	for _, id := range ids {
 		for w := range tl.workAt(tl.own.work[id].Numbers(), workKey{-1, device}) {
 			start, end := w.Span()
@@ -268,12 +269,13 @@ func (tl *timed) eachOf(id uint32, only workKey, visit func(*instance)) {
 	if only.device >= 0 {
 		used = tl.rangesOf(only.device)
 	}
-	ranges := tl.tape.Ranges()
-	for _, i := range tl.instances[id] {
-		r := instance{number: i, thread: ranges.Thread(i)}
+	in := tl.instances.Random()
+	for row := tl.firstInstance[id]; row < tl.firstInstance[id+1]; row++ {
+		r := instance{number: uint32(in.Value(instanceNumber, row)), thread: uint32(in.Value(instanceThread, row))}
 		r.process = tl.processOfThread(r.thread)
-		if (used == nil || used.has(int(i))) && (only.process < 0 || r.process == only.process) {
-			r.start, r.end = ranges.Span(i)
+		if (used == nil || used.has(int(r.number))) && (only.process < 0 || r.process == only.process) {
+			r.start = in.Value(instanceStart, row)
+			r.end = r.start + in.Value(instanceLength, row)
 			visit(&r)
 		}
 	}

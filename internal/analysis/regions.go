@@ -99,27 +99,22 @@ func (r *Result) stageIDs() (ids []uint32) {
 func (tr *timelineReader) regionOrder() []uint32 {
 	tl := tr.tl
 	children := map[uint32][]uint32{}
-	wall := map[uint32]int64{}
-	ranges := tl.tape.Ranges()
+	wall, first := map[uint32]int64{}, map[uint32]int64{}
 	for _, r := range tl.regions {
 		children[r.Parent] = append(children[r.Parent], r.ID)
-		for _, i := range tl.instances[r.ID] {
-			wall[r.ID] += max(0, timeline.Since(ranges.Span(i)))
-		}
-	}
-	first := func(id uint32) int64 {
-		if list := tl.instances[id]; len(list) > 0 {
-			start, _ := ranges.Span(list[0])
-			return start
-		}
-		return 0
+		tl.eachOf(r.ID, workKey{-1, -1}, func(i *instance) {
+			wall[r.ID] += max(0, timeline.Since(i.start, i.end))
+			if _, known := first[r.ID]; !known {
+				first[r.ID] = i.start
+			}
+		})
 	}
 	keep := tl.largest(wall)
 	var order []uint32
 	var visit func(id uint32)
 	visit = func(id uint32) {
 		list := children[id]
-		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Or(cmp.Compare(first(x), first(y)), cmp.Compare(x, y)) })
+		slices.SortStableFunc(list, func(x, y uint32) int { return cmp.Or(cmp.Compare(first[x], first[y]), cmp.Compare(x, y)) })
 		for _, c := range list {
 			if keep[c] {
 				order = append(order, c)

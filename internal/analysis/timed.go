@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/pick"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
@@ -36,8 +37,10 @@ type timed struct {
 	// all.
 	paintings map[workKey]*painting
 	regions   []timeline.Region // by ID - 1
-	// instances of region 0 are the ranges that belong to no region.
-	instances [][]uint32 // ranges of each region, by start
+	// instances are the ranges region by region, by start; those of region 0 belong to none. Each
+	// region has those from its first on; after the last region stands their number.
+	instances     *columns.Table
+	firstInstance []int
 	// inRegion, ownIn and inScope sum launches by region and kernel. Without a scope,
 	// inScope is inRegion itself.
 	inRegion map[regionGroup]*callTime
@@ -116,7 +119,7 @@ func (tr *timelineReader) newTimed(p *tapedTimeline) *timed {
 		return tl.p.paint(tl.workOf(workKey{-1, -1}), tl.lo, tl.hi, counted)
 	})
 	tr.store.Go(func() { tl.whole() })
-	tl.findInstances()
+	tl.findInstances(tr.store)
 	at.Places() // found before several goroutines ask for them
 	tl.launches = sync.OnceValue(func() *pick.Launches { return pick.LoadTape(at, tape) })
 	return tl
@@ -146,24 +149,45 @@ func (tl *timed) labels() []uint8 {
 	return labels
 }
 
-// findInstances lists the ranges of each region.
-func (tl *timed) findInstances() {
-	counts, ranges := make([]int, len(tl.regions)+1), tl.tape.Ranges()
-	n := uint32(tl.tape.RangeLen())
+// findInstances lists the ranges of each region: they are gone through region by region again and
+// again, and would lie far from each other.
+func (tl *timed) findInstances(store *columns.Store) {
+	tl.firstInstance = make([]int, len(tl.regions)+2)
+	ranges, n := tl.tape.Ranges(), uint32(tl.tape.RangeLen())
 	for r := range n {
-		counts[ranges.Region(r)]++
+		tl.firstInstance[ranges.Region(r)+1]++
 		tl.strangers = tl.strangers || !tl.tallies(tl.processOfThread(ranges.Thread(r)))
 	}
-	room := make([]uint32, n)
-	tl.instances = make([][]uint32, len(counts))
-	for id, count := range counts {
-		tl.instances[id], room = room[:0:count], room[count:]
+	for id := range tl.regions {
+		tl.firstInstance[id+1] += tl.firstInstance[id]
 	}
+	tl.firstInstance[len(tl.regions)+1] = int(n)
+	order, next := make([]uint32, n), slices.Clone(tl.firstInstance)
 	for r := range n {
 		id := ranges.Region(r)
-		tl.instances[id] = append(tl.instances[id], r)
+		order[next[id]] = r
+		next[id]++
 	}
+	tl.instances = columns.NewTable(store, instanceColumns)
+	for _, r := range order {
+		start, end := ranges.Span(r)
+		tl.instances.Set(instanceStart, start)
+		tl.instances.Set(instanceLength, end-start)
+		tl.instances.Set(instanceThread, int64(ranges.Thread(r)))
+		tl.instances.Set(instanceNumber, int64(r))
+		tl.instances.End()
+	}
+	tl.instances.Finish()
 }
+
+// Columns of instances.
+const (
+	instanceStart = iota
+	instanceLength
+	instanceThread
+	instanceNumber // its place on the tape
+	instanceColumns
+)
 
 // row of a kind of work: index into Result.Kernels, or noKernel.
 func (tl *timed) row(kind uint32) uint32 { return tl.rowOf[kind] }

@@ -255,13 +255,11 @@ func (ut *utilizer) usesGPU(stage, device int) bool {
 	if len(ut.stages[stage].ids) == 0 {
 		return true
 	}
-	used := ut.tl.rangesOf(device)
+	uses := false
 	for _, id := range ut.stages[stage].ids {
-		if slices.ContainsFunc(ut.tl.instances[id], func(r uint32) bool { return used.has(int(r)) }) {
-			return true
-		}
+		ut.tl.eachOf(id, workKey{-1, device}, func(*instance) { uses = true })
 	}
-	return false
+	return uses
 }
 
 // fromCounters holds what was counted against the peaks: HFU and MBU. Nothing is told without
