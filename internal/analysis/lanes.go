@@ -61,13 +61,6 @@ func (l *laneEvents) chunks(from, to int) iter.Seq[[]laneEvent] {
 	}
 }
 
-// at is the event at a place.
-func (l *laneEvents) at(place int) laneEvent {
-	var one [1]laneEvent
-	l.read(place, one[:])
-	return one[0]
-}
-
 // forward is a stretch of time; one that ends before it starts is empty.
 func forward(start, end int64) moment { return moment{start, max(start, end)} }
 

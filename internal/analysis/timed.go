@@ -189,9 +189,6 @@ const (
 	instanceColumns
 )
 
-// row of a kind of work: index into Result.Kernels, or noKernel.
-func (tl *timed) row(kind uint32) uint32 { return tl.rowOf[kind] }
-
 // aside is the same timeline for another goroutine, as long as one process on one device
 // did all work: paintings are for one goroutine each.
 func (tl *timed) aside() *timed {

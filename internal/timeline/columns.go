@@ -98,33 +98,3 @@ func (s *Numbers) clone(more int) Numbers {
 	}
 	return Numbers{wide: append(make([]uint32, 0, len(s.wide)+more), s.wide...)}
 }
-
-// Lengths is a column of times, of which nearly all are shorter than four seconds: four
-// bytes each. The zero value has none.
-type Lengths struct {
-	short []uint32
-	long  map[uint32]int64 // those that are elsewhere
-}
-
-// MakeLengths is an empty column with room.
-func MakeLengths(room int) Lengths { return Lengths{short: make([]uint32, 0, room)} }
-
-// Add appends a time.
-// A negative time, as damaged files have them, is kept like one that is too long.
-func (s *Lengths) Add(ns int64) {
-	if uint64(ns) >= elsewhere {
-		if s.long == nil {
-			s.long = map[uint32]int64{}
-		}
-		s.long[uint32(len(s.short))], ns = ns, elsewhere
-	}
-	s.short = append(s.short, uint32(ns))
-}
-
-// At is time i.
-func (s *Lengths) At(i int) int64 {
-	if n := s.short[i]; n != elsewhere {
-		return int64(n)
-	}
-	return s.long[uint32(i)]
-}

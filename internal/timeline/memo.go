@@ -31,7 +31,3 @@ func (m *Memo[K, V]) At(hint uint32, key K, make func() V) V {
 	s.key, s.value, s.used = key, value, true
 	return value
 }
-
-// All are the values by key.
-// It is nil before the first, and must not be changed.
-func (m *Memo[K, V]) All() map[K]V { return m.all }
