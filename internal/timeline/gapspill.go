@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"io"
 	"os"
+
+	"github.com/deepprof/deepprof/internal/columns"
 )
 
 // A gapSpill has the gaps that were found first in a temporary file, so that the memory of
@@ -36,9 +38,13 @@ func (s *gapSpill) write(g *gapStore) bool {
 	if s.off {
 		return false
 	}
-	if s.file == nil && !s.open() {
-		s.off = true
-		return false
+	if s.file == nil {
+		f, err := columns.File()
+		if err != nil {
+			s.off = true
+			return false
+		}
+		s.file = f
 	}
 	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<16)
 	n, last := int64(0), len(g.chains)
@@ -64,21 +70,6 @@ func (s *gapSpill) write(g *gapStore) bool {
 	}
 	s.runs = append(s.runs, gapRun{s.size, n})
 	s.size += n
-	return true
-}
-
-// open makes the file and takes its name away.
-func (s *gapSpill) open() bool {
-	f, err := os.CreateTemp("", "deepprof-gaps-")
-	if err != nil {
-		return false
-	}
-	if os.Remove(f.Name()) != nil { // as on Windows, where an open file keeps its name
-		f.Close()
-		os.Remove(f.Name())
-		return false
-	}
-	s.file = f
 	return true
 }
 
