@@ -56,6 +56,7 @@ type nvtxShare struct {
 	span
 	ranges     bag[timeline.Range]
 	only       bool  // what ranges refer to is kept, but not they
+	paid       bool  // one of those has a payload
 	count      int   // of ranges
 	unclosed   int64 // of them
 	marks      []timeline.Mark
@@ -172,6 +173,7 @@ func (s *nvtxShare) addRange(r row, kind timeline.RangeKind) {
 		s.span.add(g.Start, g.Start)
 	}
 	if s.only {
+		s.paid = s.paid || r.paid()
 		return
 	}
 	g.Category, g.Color, g.Payload = r.id(nvtxCategory, 0), uint32(r.int(nvtxColor)), s.payload(r)
@@ -202,6 +204,16 @@ func (s *nvtxShare) name(r row) (id timeline.StringID, unnamed bool) {
 // domain numbers the domain of a row within its process.
 func (s *nvtxShare) domain(r row) uint32 {
 	return s.domains.id(domain{timeline.ProcessOf(r.int(nvtxThread)), r.int(nvtxDomain)})
+}
+
+// paid tells whether a row has a payload.
+func (r row) paid() bool {
+	for at := nvtxPayload; at <= nvtxJSON; at++ {
+		if !r.null(at) {
+			return true
+		}
+	}
+	return false
 }
 
 // payload is the index of the row's payload among those of the share, or
@@ -286,6 +298,7 @@ func (b *builder) nvtxShares(ctx context.Context, only bool) ([]*nvtxShare, erro
 		b.cover(s.span)
 		b.joinNVTX(s)
 		b.ranges += s.count
+		b.paid = b.paid || s.paid
 		unclosed += s.unclosed
 	}
 	b.t.LastNVTX, b.t.LastRange = all.time(), ranges.time()
