@@ -38,12 +38,9 @@ func (tl *timed) communication() *Communication {
 
 // communicationKinds are the kinds of work that exchange data between GPUs, by number.
 func (tl *timed) communicationKinds() []bool {
-	t := tl.t
 	comm := make([]bool, len(tl.tape.Kinds))
 	for i := range comm {
-		if k := &tl.tape.Kinds[i]; k.Kind == timeline.OpKernel {
-			comm[i] = tl.categories.List[tl.kinds.of(t.Name(t.Functions[k.Function].Demangled)).category].ID == communicationCategory
-		}
+		comm[i] = tl.tape.Kinds[i].Kind == timeline.OpKernel && tl.waitsForRanks(tl.p.label[i])
 	}
 	return comm
 }
