@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -64,9 +63,8 @@ func analyze(ctx context.Context, in Input) (*Result, error) {
 // the result, which takes its place here, or returns what it makes. Notes collect warnings.
 func (a *analyzer) analyze(ctx context.Context) (*Result, error) {
 	res := a.res
-	store := columns.NewStore(tapeMemory)
-	defer store.Close() // nothing of a result is a part of a tape
-	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: new(*res), notes: &a.notes, store: store}
+	reader := &timelineReader{rules: a.rules, in: &a.in, run: a.run, self: a.self, made: new(*res), notes: &a.notes}
+	defer reader.close()
 	tl, err := reader.readTimeline(ctx)
 	if err != nil {
 		return nil, err

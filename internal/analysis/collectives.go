@@ -67,12 +67,12 @@ type exchangeLaunch struct {
 func (tl *timed) exchanges() (list []exchangeLaunch, source string) {
 	comm := tl.communicationKinds()
 	if slices.Contains(comm, true) {
-		around := tl.tape.AroundWork(func(uint32) bool { return true })
+		around, ranges := tl.tape.AroundWork(func(uint32) bool { return true }), tl.tape.Ranges()
 		for w := tl.tape.Work(); w.Next(); {
 			if !comm[w.Kind()] {
 				continue
 			}
-			kind, bytes := tl.collectiveOf(w, around(w))
+			kind, bytes := tl.collectiveOf(ranges, w, around(w))
 			start, end := w.Span()
 			list = append(list, exchangeLaunch{kind: kind, queue: w.Of().Queue, start: start, end: max(start, end), bytes: bytes})
 		}
@@ -89,8 +89,7 @@ func (tl *timed) exchanges() (list []exchangeLaunch, source string) {
 // collectiveOf is the kind of a kernel, and the size of its message. A kernel
 // that sends and receives may be a part of a collective: the ranges around its
 // launch tell.
-func (tl *timed) collectiveOf(w *timeline.WorkReader, around []uint32) (kind string, bytes int64) {
-	ranges := tl.tape.Ranges()
+func (tl *timed) collectiveOf(ranges *timeline.RangeReader, w *timeline.WorkReader, around []uint32) (kind string, bytes int64) {
 	kind = kindOfCollective(tl.t.Name(tl.t.Functions[w.Of().Function].Demangled))
 	for _, r := range around {
 		name := tl.rangeName(ranges, r)

@@ -7,11 +7,12 @@ import "slices"
 type lookAhead struct {
 	haveChains, haveStages chan struct{} // closed when they are known
 	chains                 foundChains
-	stages                 map[string]*stageLaunches // by name
+	stages                 []stageLaunches
 }
 
 // stageLaunches are what all launches tell of a stage.
 type stageLaunches struct {
+	of     *Stage // a copy: several stages may have one name
 	use    streamUse
 	others []otherCall
 }
@@ -22,7 +23,7 @@ func (tr *timelineReader) lookForChains() {
 	if tr.brief || !tr.tl.single() {
 		return
 	}
-	ahead := &lookAhead{haveChains: make(chan struct{}), haveStages: make(chan struct{}), stages: map[string]*stageLaunches{}}
+	ahead := &lookAhead{haveChains: make(chan struct{}), haveStages: make(chan struct{})}
 	// Later steps append kernels, and write other fields of both.
 	tl, kernels, stages := tr.tl.aside(), slices.Clone(tr.made.Kernels), slices.Clone(tr.made.Stages)
 	tr.store.Go(func() {
@@ -45,17 +46,9 @@ func (tr *timelineReader) lookAtStages() {
 		st := newStageClock(stages, tl, selfTimes{})
 		for i := range stages {
 			s := &stages[i]
-			ahead.stages[s.Name] = &stageLaunches{use: st.busiestStream(s), others: st.findOtherCalls(s)}
+			ahead.stages = append(ahead.stages, stageLaunches{s, st.busiestStream(s), st.findOtherCalls(s)})
 		}
 	})
-}
-
-// sortLaunches begins to sort the launches, which the counters ask for, where one process on
-// one device made them.
-func (tr *timelineReader) sortLaunches() {
-	if tr.tl.single() && (len(tr.in.Counters) > 0 || tr.in.Targets != "") {
-		tr.store.Go(func() { tr.tl.launches() })
-	}
 }
 
 // lookedAt is what was found of a stage; nil where nobody looked.
@@ -64,7 +57,12 @@ func (tl *timed) lookedAt(s *Stage) *stageLaunches {
 		return nil
 	}
 	<-tl.ahead.haveStages
-	return tl.ahead.stages[s.Name]
+	for i := range tl.ahead.stages {
+		if found := &tl.ahead.stages[i]; found.of.Name == s.Name && slices.Equal(found.of.ids, s.ids) {
+			return found
+		}
+	}
+	return nil
 }
 
 // foundChains are the chains in the scope.

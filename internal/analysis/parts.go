@@ -153,6 +153,7 @@ func (jb *jobReader) lostPart(path string, err error) *recording {
 // same stages. Of what it finds doubtful it tells nothing that the first told.
 func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error) {
 	b := jb.further(path)
+	defer b.close()
 	p, lost, err := b.openTimeline(ctx)
 	if err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func (jb *jobReader) survey(ctx context.Context, path string) (*recording, error
 func (jb *jobReader) further(path string) *timelineReader {
 	in := *jb.in
 	in.Timelines, in.Counters, in.lost = []string{path}, nil, nil
-	return &timelineReader{rules: jb.rules, in: &in, run: &runRecord{}, self: selfTimes{unprofiled: jb.self.unprofiled}, made: newResult(in), notes: &notes{}, store: jb.store, brief: true}
+	return &timelineReader{rules: jb.rules, in: &in, run: &runRecord{}, self: selfTimes{unprofiled: jb.self.unprofiled}, made: newResult(in), notes: &notes{}, brief: true}
 }
 
 // part is what is kept of the timeline that was read, one of so many.

@@ -27,19 +27,29 @@ func (jb *jobReader) jobProcesses(ctx context.Context) ([]*recording, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		b := jb.further(jb.in.timeline())
-		of, err := b.putOnTape(ctx, jb.tl.t.OfProcess(uint32(process)))
+		p, err := jb.surveyProcess(ctx, process)
 		if err != nil {
 			return nil, err
 		}
-		if err := b.takeTimeline(ctx, of); err != nil {
-			return nil, err
-		}
-		p := b.part(jb.in.timeline(), len(jb.tl.processes()))
-		p.row.Details = true
 		parts = append(parts, p)
 	}
 	return parts, nil
+}
+
+// surveyProcess reads the part of the timeline that is a process.
+func (jb *jobReader) surveyProcess(ctx context.Context, process int) (*recording, error) {
+	b := jb.further(jb.in.timeline())
+	defer b.close()
+	of, err := b.putOnTape(ctx, jb.tl.t.OfProcess(uint32(process)))
+	if err != nil {
+		return nil, err
+	}
+	if err := b.takeTimeline(ctx, of); err != nil {
+		return nil, err
+	}
+	p := b.part(jb.in.timeline(), len(jb.tl.processes()))
+	p.row.Details = true
+	return p, nil
 }
 
 // judgeJob says what the ranks of a job tell together. It does

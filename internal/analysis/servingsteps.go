@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/deepprof/deepprof/internal/fact"
 	"github.com/deepprof/deepprof/internal/nsys"
 	"github.com/deepprof/deepprof/internal/runs"
 	"github.com/deepprof/deepprof/internal/timeline"
@@ -107,26 +108,31 @@ func (a *analyzer) divideSteps(tl *timed) {
 }
 
 // recall is the attribution with work of CUDA graphs where it was captured, by the
-// window over the start of the server where the run has one; at itself without graphs.
-func recall(ctx context.Context, t *timeline.Timeline, at *timeline.Attribution, run string) (*timeline.Attribution, error) {
-	startup := startups(run)
-	switch {
-	case len(startup) > 0:
-	case len(t.GraphNodes) == 0:
-		return at, nil
-	default:
-		return at.Captured(), nil
+// window over the start of the server where the run has one; at itself without graphs. Where that
+// window cannot be read, the timeline alone tells.
+func (tr *timelineReader) recall(ctx context.Context, at *timeline.Attribution) *timeline.Attribution {
+	t := at.Timeline()
+	if startup := startups(tr.in.Run); len(startup) > 0 {
+		earlier, err := readGraphs(ctx, startup[0])
+		if err == nil {
+			return t.WithEarlier(earlier).Captured().Attribute()
+		}
+		tr.notes.lose(startup[0], inputUnreadable, fact.Error("error", err))
 	}
-	f, err := nsys.OpenSQLite(startup[0])
+	if len(t.GraphNodes) == 0 {
+		return at
+	}
+	return at.Captured()
+}
+
+// readGraphs reads where nodes of CUDA graphs were captured.
+func readGraphs(ctx context.Context, path string) (*timeline.Timeline, error) {
+	f, err := nsys.OpenSQLite(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	earlier, err := f.Timeline(ctx, nsys.NVTX|nsys.Graphs)
-	if err != nil {
-		return nil, err
-	}
-	return t.WithEarlier(earlier).Captured().Attribute(), nil
+	return f.Timeline(ctx, nsys.NVTX|nsys.Graphs)
 }
 
 // startups are the windows over the start of the server of a run; none without a run.

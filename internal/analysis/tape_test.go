@@ -125,3 +125,71 @@ func TestWaysToTape(t *testing.T) {
 		}
 	}
 }
+
+// TestPaidRanges: what is attached to ranges is there, whichever way a timeline comes to tape.
+func TestPaidRanges(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	path := changed(t, unpacked(t, llmTimeline), "paid range", `UPDATE NVTX_EVENTS SET int64Value = 42 WHERE rowid = (SELECT max(rowid) FROM NVTX_EVENTS WHERE eventType = 59)`)
+	in, err := fromFiles(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &timelineReader{in: &in, notes: &notes{in: &in}}
+	taped, _, err := tr.openTimeline(t0())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	var values []string
+	for r := range uint32(taped.tape.RangeLen()) {
+		if p := taped.tape.Payload(taped.t, r); p.Value != "" {
+			values = append(values, p.Value)
+		}
+	}
+	if len(values) != 1 || values[0] != "42" {
+		t.Errorf("payloads %q", values)
+	}
+}
+
+// TestDamagedStartup: a window over the start of a server that cannot be read takes nothing else
+// with it.
+func TestDamagedStartup(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	run := t.TempDir()
+	if err := os.Mkdir(filepath.Join(run, "nsys"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	startup := filepath.Join(run, "nsys", "startup.sqlite")
+	if err := os.WriteFile(startup, []byte("no database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := startups(run); len(got) != 1 || got[0] != startup {
+		t.Fatalf("windows over the start %q", got)
+	}
+	r, err := Analyze(t0(), Input{Run: run, Timelines: []string{unpacked(t, "../nsys/testdata/exports/graph_node.sqlite.gz")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Kernels) == 0 || r.Totals.Launches == 0 {
+		t.Errorf("%d kernels, %d launches", len(r.Kernels), r.Totals.Launches)
+	}
+	lost := r.warningsOf(inputUnreadable)
+	if len(lost) != 1 || !strings.Contains(lost[0].Text("file"), "startup.sqlite") {
+		t.Errorf("unreadable: %+v", lost)
+	}
+}
+
+// TestStagesOfOneName: each has its own launches.
+func TestStagesOfOneName(t *testing.T) {
+	first, second := &Stage{Name: "step", ids: []uint32{1}}, &Stage{Name: "step", ids: []uint32{2}}
+	tl := &timed{ahead: &lookAhead{haveStages: make(chan struct{}), stages: []stageLaunches{{of: first, use: streamUse{threads: 1}}, {of: second, use: streamUse{threads: 2}}}}}
+	close(tl.ahead.haveStages)
+	for want, s := range map[int]*Stage{1: first, 2: second} {
+		if found := tl.lookedAt(s); found == nil || found.use.threads != want {
+			t.Errorf("stage of regions %v: %+v, want %d threads", s.ids, found, want)
+		}
+	}
+	if found := tl.lookedAt(&Stage{Name: "step", ids: []uint32{3}}); found != nil {
+		t.Errorf("a stage that nobody looked at has %+v", found)
+	}
+}

@@ -32,7 +32,7 @@ type timed struct {
 	recalled *timeline.Attribution
 
 	whole    func() *painting      // of all work; it is made in the background
-	launches func() *pick.Launches // sorted when they are asked for first
+	launches func() *pick.Launches // grouped when they are asked for first
 	// paintings are of a part of the work, made when they are asked for; whole is of
 	// all.
 	paintings map[workKey]*painting

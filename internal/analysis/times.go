@@ -30,7 +30,7 @@ type timelineReader struct {
 	self       selfTimes
 	made       *Result
 	notes      *notes
-	store      *columns.Store         // that the tape and what is made of it lie in
+	store      *columns.Store         // that the tape and what is made of it lie in; nil before there is one
 	brief      bool                   // a further timeline, of which no overview is drawn
 	tl         *timed                 // nil before it was read, and without one
 	isInjected func(path string) bool // of regions, as far as asked for
@@ -114,6 +114,7 @@ func (tr *timelineReader) openTimeline(ctx context.Context) (*tapedTimeline, []t
 	defer f.Close()
 	f.Workers = tr.in.Workers
 	if earlier := !tr.brief && len(startups(tr.in.Run)) > 0; !earlier && !noFlow { // else CUDA graphs were captured in another window
+		tr.store = columns.NewStore(tapeMemory)
 		at, tape, err := f.Tape(ctx, tr.store, tr.in.DefaultScope && len(tr.in.Include) == 0)
 		if err != nil {
 			return nil, nil, err
@@ -121,6 +122,7 @@ func (tr *timelineReader) openTimeline(ctx context.Context) (*tapedTimeline, []t
 		if tape != nil {
 			return &tapedTimeline{t: at.Timeline(), at: at, recalled: at, tape: tape}, f.Lost(), nil
 		}
+		tr.close() // with what there was of the tape
 	}
 	t, err := f.Timeline(ctx, nsys.Everything)
 	if err != nil {
@@ -130,6 +132,14 @@ func (tr *timelineReader) openTimeline(ctx context.Context) (*tapedTimeline, []t
 	return taped, f.Lost(), err
 }
 
+// close lets go of the tape, of which nothing that was made is a part. What still reads it in the
+// background ends first.
+func (tr *timelineReader) close() {
+	if tr.store != nil {
+		tr.store.Close()
+	}
+}
+
 // putOnTape writes a timeline that is in memory to tape.
 func (tr *timelineReader) putOnTape(ctx context.Context, t *timeline.Timeline) (*tapedTimeline, error) {
 	p := &tapedTimeline{}
@@ -137,11 +147,9 @@ func (tr *timelineReader) putOnTape(ctx context.Context, t *timeline.Timeline) (
 	p.at = p.t.Attribute()
 	p.recalled = p.at
 	if !tr.brief {
-		var err error
-		if p.recalled, err = recall(ctx, p.t, p.at, tr.in.Run); err != nil {
-			return nil, err
-		}
+		p.recalled = tr.recall(ctx, p.at)
 	}
+	tr.store = columns.NewStore(tapeMemory)
 	p.tape = p.at.Tape(p.recalled, tr.store)
 	return p, ctx.Err()
 }
@@ -171,7 +179,7 @@ func (tr *timelineReader) takeTimeline(ctx context.Context, p *tapedTimeline) er
 		tr.made.Steps = tr.findSteps()
 		drawn = tr.drawOverview() // beside the other steps
 	}
-	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.splitTotals, drawn, tr.sortLaunches, tr.pickStages, tr.lookForChains, tr.findTypical, tr.sumScope, tr.lookAtStages} {
+	for _, step := range []func(){tr.groupKernels, tr.findLaunchPlaces, tr.tl.countInRegions, tr.sumTotals, tr.sumRegions, tr.splitTotals, drawn, tr.pickStages, tr.lookForChains, tr.findTypical, tr.sumScope, tr.lookAtStages} {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
