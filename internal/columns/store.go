@@ -42,8 +42,8 @@ const (
 	lookBytes = 64 << 20
 )
 
-// NewStore is a store without blocks, which keeps so many bytes of them in memory. Its file ends
-// with it where it is not closed.
+// NewStore is a store without blocks, which keeps so many bytes of them in memory. Without
+// Close its file is gone when the store is collected.
 func NewStore(memory int64) *Store {
 	s := &Store{memory: min(memory, MostMemory)}
 	s.packed.L = &s.waiting

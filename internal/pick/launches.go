@@ -15,7 +15,7 @@ import (
 )
 
 // Launches is the kernel launches of a timeline in the order in which they were
-// made, sorted into groups of the same kernel, grid, block and
+// made, those of a tape in the order of the file, sorted into groups of the same kernel, grid, block and
 // model of GPU. Of each launch some nine bytes are kept, in a file where there are many; what
 // launches share is in their kind. It does not need the kernels and calls of the timeline in
 // memory.
@@ -26,7 +26,7 @@ type Launches struct {
 	groups []group
 	byKey  map[groupKey]int
 	models bool   // more than one model of GPU
-	kinds  []kind // by their first launch
+	kinds  []kind // by their first launch, where that is known
 	launchRows
 	// eachRange visits the ranges of the timeline, those of a flow without category,
 	// color and payload. A range is valid until visit returns.
@@ -37,7 +37,7 @@ type Launches struct {
 type kind struct {
 	launchShape
 	group    int
-	first    int   // launch
+	first    int   // launch; 0 for those of a tape
 	launches int   // at least one
 	ns       int64 // of them together
 	min, max int64 // ns

@@ -11,7 +11,7 @@ type groupSum struct {
 	scaledNS int64    // of launches whose values are taken by their time
 }
 
-// A weight is how much of a group one counted launch stand for.
+// A weight is how much of a group one counted launch stands for.
 type weight struct {
 	times float64 // launches, those of other durations by their time
 	ns    float64

@@ -252,7 +252,8 @@ func (r *BoundReader) Next() bool {
 	return true
 }
 
-// After goes to the first bound after a moment; false where there is none.
+// After goes to the first bound after a moment; false where there is none. Who uses it does not use
+// Next.
 func (r *BoundReader) After(moment int64) bool {
 	goesOn := r.asked && moment >= r.after // no bound lies between that moment and where it is, as a rule close
 	r.after, r.asked = moment, true
@@ -324,7 +325,7 @@ func (t *Tape) NextKernel(w *WorkReader, n int) bool {
 	return false
 }
 
-// Kernel is the place on the tape of kernel n of the file, from 0.
+// Kernel is the place on the tape of kernel n of the file, from 0, which must be there.
 func (t *Tape) Kernel(n int) int {
 	if t.order != nil {
 		return int(t.order[n])
