@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -89,5 +90,55 @@ func TestLaunchGapsOfOneLaunchAnInstance(t *testing.T) {
 				t.Errorf("findings %+v", r.Findings)
 			}
 		})
+	}
+}
+
+// TestIdleBeforeWork: since when no kernel had run before the first work of a range is the same by
+// the work as by the painting.
+func TestIdleBeforeWork(t *testing.T) {
+	list, err := filepath.Glob("../nsys/testdata/exports/*.sqlite.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]*state{}
+	for _, fixture := range append(list, llmTimeline) {
+		s := analyzerWith(Input{Timelines: []string{unpacked(t, fixture)}})
+		if err := s.readTimeline(t0()); err != nil {
+			t.Fatal(err)
+		}
+		states[filepath.Base(fixture)] = s
+	}
+	for _, ahead := range []bool{false, true} { // synthetic: no capture at hand has work that waits for other work
+		s := analyzerWith(Input{})
+		if err := s.takeTimeline(t0(), steps(20, 300, 900, ahead)); err != nil {
+			t.Fatal(err)
+		}
+		states[fmt.Sprint("steps, ahead ", ahead)] = s
+	}
+	idle, busy := 0, 0 // ranges before whose work no kernel ran, and before whose work one did
+	for name, s := range states {
+		tl := s.tl
+		if tl == nil || !tl.single() {
+			continue
+		}
+		p, ranges := tl.whole(), tl.tape.Ranges()
+		for r, span := range tl.own.spans {
+			opened, _ := ranges.Span(uint32(r))
+			if span == (moment{}) || opened >= span.start {
+				continue
+			}
+			want, got := p.idleSince(span.start, opened, tl.p.categories), max(opened, tl.own.idle[r])
+			if got != want {
+				t.Errorf("%s, range %d: idle since %d, by the painting since %d; it opened at %d and worked from %d", name, r, got, want, opened, span.start)
+			}
+			if want < span.start {
+				idle++
+			} else {
+				busy++
+			}
+		}
+	}
+	if idle < 100 || busy < 10 {
+		t.Errorf("%d ranges begin to work when no kernel runs, %d when one does", idle, busy)
 	}
 }

@@ -3,7 +3,6 @@ package analysis
 import (
 	"context"
 
-	"github.com/deepprof/deepprof/internal/columns"
 	"github.com/deepprof/deepprof/internal/timeline"
 )
 
@@ -39,7 +38,7 @@ func analyzerWith(in Input) *state {
 }
 
 func (s *state) timelines() *timelineReader {
-	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, made: new(*s.res), notes: &s.notes, tl: s.tl, store: columns.NewStore(tapeMemory)}
+	return &timelineReader{rules: s.rules, in: &s.in, run: s.run, self: s.self, made: new(*s.res), notes: &s.notes, tl: s.tl}
 }
 
 func (s *state) takeTimeline(ctx context.Context, t *timeline.Timeline) error {
