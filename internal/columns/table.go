@@ -10,8 +10,8 @@ const (
 	// BlockRows is how many rows a block has, but for the last one, which may have fewer.
 	BlockRows = 1 << 11
 	inBlock   = BlockRows - 1 // of the number of a row: its place in the block
-	// MaxColumns bounds the columns of a table.
-	MaxColumns = 8
+	// maxColumns bounds the columns of a table.
+	maxColumns = 8
 
 	headBytes = 9 // of a column: the least number, and how many bytes each has above it
 	padBytes  = 8 // behind the last column, since numbers are read 8 bytes at a time
@@ -38,7 +38,7 @@ var spare = sync.Pool{New: func() any { return new(column) }}
 
 // A filled block waits to be packed.
 type filled struct {
-	columns [MaxColumns]*column
+	columns [maxColumns]*column
 	extra   []byte
 }
 
@@ -123,8 +123,8 @@ func (f *filled) letGo() {
 // that, and those bytes; then the extra.
 func (t *Table) pack(f *filled, n int) {
 	size := padBytes + len(f.extra)
-	var least [MaxColumns]int64
-	var width [MaxColumns]int
+	var least [maxColumns]int64
+	var width [maxColumns]int
 	for c, column := range f.columns[:t.columns] {
 		low, high := column[0], column[0]
 		for _, v := range column[1:n] {
@@ -214,10 +214,10 @@ type Reader struct {
 	First, End int
 	Extra      []byte // of the block
 
-	columns [MaxColumns]packed
-	whole   [MaxColumns]*column // those of which many numbers are asked for; else nil
-	asked   [MaxColumns]uint8   // numbers of the block, as far as they were counted
-	rooms   [MaxColumns]*column // for whole
+	columns [maxColumns]packed
+	whole   [maxColumns]*column // those of which many numbers are asked for; else nil
+	asked   [maxColumns]uint8   // numbers of the block, as far as they were counted
+	rooms   [maxColumns]*column // for whole
 	room    []byte
 }
 

@@ -11,7 +11,8 @@ import (
 // prints of them. Nearly all durations of GPU work fit into 32 bits; those are
 // kept in half the memory and, where there are many, counted: launches of a kernel last
 // equally long again and again.
-// The zero value is empty. It is for one goroutine, the reading methods too.
+// The zero value is empty. It is for one goroutine, the reading methods too; but Each, and a Join of
+// it into another, change nothing.
 type Sample struct {
 	small   []uint32 // that are not counted, or not yet
 	counts  durationCounts
