@@ -126,10 +126,10 @@ func TestWaysToTape(t *testing.T) {
 	}
 }
 
-// TestPaidRanges: what is attached to ranges is there, whichever way a timeline comes to tape.
-func TestPaidRanges(t *testing.T) {
+// TestPayloadsOfRanges: what is attached to ranges is there, whichever way a timeline comes to tape.
+func TestPayloadsOfRanges(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	path := changed(t, unpacked(t, llmTimeline), "paid range", `UPDATE NVTX_EVENTS SET int64Value = 42 WHERE rowid = (SELECT max(rowid) FROM NVTX_EVENTS WHERE eventType = 59)`)
+	path := changed(t, unpacked(t, llmTimeline), "range with a payload", `UPDATE NVTX_EVENTS SET int64Value = 42 WHERE rowid = (SELECT max(rowid) FROM NVTX_EVENTS WHERE eventType = 59)`)
 	in, err := fromFiles(path)
 	if err != nil {
 		t.Fatal(err)

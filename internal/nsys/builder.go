@@ -28,7 +28,7 @@ type builder struct {
 	json        []jsonRef
 	callsBy     []int64             // by thread, where they were counted
 	ranges      int                 // of NVTX
-	paid        bool                // one of those that are not kept has a payload
+	payloadSeen bool                // one of those that are not kept has a payload
 	renamed     []timeline.StringID // by number in names, once they are resolved: the number in the timeline
 	first, last int64
 	odd         odd

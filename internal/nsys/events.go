@@ -54,16 +54,17 @@ const (
 // Names, threads, domains and payloads in its events are numbers of the share until joinNVTX.
 type nvtxShare struct {
 	span
-	ranges     bag[timeline.Range]
-	only       bool  // what ranges refer to is kept, but not they
-	paid       bool  // one of those has a payload
-	count      int   // of ranges
-	unclosed   int64 // of them
-	marks      []timeline.Mark
-	domainRows []timeline.DomainRow
-	categories []timeline.Category
-	payloads   []payload
-	python     pythonShare
+	ranges bag[timeline.Range]
+	only   bool // what ranges refer to is kept, but not they
+	// payloadSeen says that one of those has a payload.
+	payloadSeen bool
+	count       int   // of ranges
+	unclosed    int64 // of them
+	marks       []timeline.Mark
+	domainRows  []timeline.DomainRow
+	categories  []timeline.Category
+	payloads    []payload
+	python      pythonShare
 
 	names    interner[name]
 	texts    map[string]uint32 // names without id by their text
@@ -173,7 +174,7 @@ func (s *nvtxShare) addRange(r row, kind timeline.RangeKind) {
 		s.span.add(g.Start, g.Start)
 	}
 	if s.only {
-		s.paid = s.paid || r.paid()
+		s.payloadSeen = s.payloadSeen || r.hasPayload()
 		return
 	}
 	g.Category, g.Color, g.Payload = r.id(nvtxCategory, 0), uint32(r.int(nvtxColor)), s.payload(r)
@@ -206,8 +207,8 @@ func (s *nvtxShare) domain(r row) uint32 {
 	return s.domains.id(domain{timeline.ProcessOf(r.int(nvtxThread)), r.int(nvtxDomain)})
 }
 
-// paid tells whether a row has a payload.
-func (r row) paid() bool {
+// hasPayload tells whether something is attached to a row.
+func (r row) hasPayload() bool {
 	for at := nvtxPayload; at <= nvtxJSON; at++ {
 		if !r.null(at) {
 			return true
@@ -298,7 +299,7 @@ func (b *builder) nvtxShares(ctx context.Context, only bool) ([]*nvtxShare, erro
 		b.cover(s.span)
 		b.joinNVTX(s)
 		b.ranges += s.count
-		b.paid = b.paid || s.paid
+		b.payloadSeen = b.payloadSeen || s.payloadSeen
 		unclosed += s.unclosed
 	}
 	b.t.LastNVTX, b.t.LastRange = all.time(), ranges.time()

@@ -14,7 +14,7 @@ import (
 // for which all launches are looked at. The timeline has neither kernels nor calls nor ranges.
 func (f *File) Tape(ctx context.Context, store *columns.Store, detect bool) (at *timeline.Attribution, tape *timeline.Tape, err error) {
 	ok, err := f.withFlow(ctx, Kernels|Calls|Machine|Syncs|Overhead|Samples, timeline.Query{Detect: detect}, func(t *timeline.Timeline, l *flow) (ok bool) {
-		if l.b.paid || len(t.Payloads)+len(t.PythonSamples) > 0 {
+		if l.b.payloadSeen || len(t.Payloads)+len(t.PythonSamples) > 0 {
 			return false
 		}
 		if at, tape, ok = t.FlowTape(l, store); !ok {
