@@ -1,6 +1,10 @@
 package analysis
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/deepprof/deepprof/internal/timeline"
+)
 
 // Communication that overlaps with other kernels is not exposed, and durations of
 // concurrent kernels are not added up.
@@ -60,5 +64,23 @@ func TestExposedCommunication(t *testing.T) {
 	}
 	if f := findingNamed(r, "main-r0"); f != nil && f.Number("gpus") != 2 {
 		t.Errorf("GPUs of a stage: %+v", f)
+	}
+}
+
+// TestCommunicationByShortName: a damaged file has no demangled name, and the kernel is still of
+// its category.
+func TestCommunicationByShortName(t *testing.T) {
+	s := scene{kernels: []sceneKernel{{start: 1000, end: 3000, name: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"}}, end: 5000}
+	tl := s.timeline()
+	for i := range tl.Functions {
+		f := &tl.Functions[i]
+		f.Short, f.Demangled = f.Demangled, timeline.StringID(len(tl.Names))
+	}
+	a := analyzerWith(Input{})
+	if err := a.takeTimeline(t0(), tl); err != nil {
+		t.Fatal(err)
+	}
+	if c := a.res.Totals.Communication; c == nil || c.NS != 2000 || c.Launches != 1 {
+		t.Errorf("communication %+v", c)
 	}
 }
